@@ -1,0 +1,1 @@
+"""The shim that holds one agent process on a pty."""

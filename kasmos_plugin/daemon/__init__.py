@@ -1,0 +1,1 @@
+"""The daemon: the registry of repositories and agents, their health, the event stream."""

@@ -1,0 +1,1 @@
+"""A small real orchestration: a temporary repository, scripted agents, one plan."""

@@ -1,0 +1,82 @@
+"""Where things of ours lie. Knows the environment and the platform, opens nothing.
+
+`KASMOS_HOME` moves every path; `KASMOS_DB` and `KASMOS_SOCKET` move one. `platformdirs` is imported
+inside the functions that need it: the socket's path is wanted by commands that must start fast.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+SOCKET_PATH_LIMIT = 103
+"""Bytes of a Unix socket's path, without the closing NUL (macOS 103, Linux 107)."""
+
+
+def home() -> Path | None:
+    """Return the directory that `KASMOS_HOME` names, absolute, or None when it is not set."""
+    value = os.environ.get("KASMOS_HOME")
+    return Path(value).expanduser().absolute() if value else None
+
+
+def data_dir() -> Path:
+    """Return the directory of what must last: the store and its backups."""
+    return _below("data", "user_data_path")
+
+
+def state_dir() -> Path:
+    """Return the directory of private state: secrets, logs of detached agents and of the daemon."""
+    return _below("state", "user_state_path")
+
+
+def config_dir() -> Path:
+    """Return the directory of `config.toml`."""
+    return _below("config", "user_config_path")
+
+
+def database() -> Path:
+    """Return the store's path: `KASMOS_DB`, else `kasmos.db` in the data directory."""
+    value = os.environ.get("KASMOS_DB")
+    return Path(value).expanduser().absolute() if value else data_dir() / "kasmos.db"
+
+
+def logs_dir() -> Path:
+    """Return the directory of logs."""
+    return state_dir() / "logs"
+
+
+def run_dir() -> Path:
+    """Return the directory of the daemon's socket and lock: private to this user."""
+    if (base := home()) is not None:
+        return base / "run"
+    if sys.platform == "linux" and (runtime := os.environ.get("XDG_RUNTIME_DIR")):
+        return Path(runtime) / "kasmos"
+    return _short_dir("default")
+
+
+def socket() -> Path:
+    """Return the path of the daemon's socket.
+
+    `KASMOS_SOCKET`, else `daemon.sock` in `run_dir()`. A path over the platform's limit is replaced
+    by one in a short private directory that every program computes alike.
+    """
+    value = os.environ.get("KASMOS_SOCKET")
+    path = Path(value).expanduser().absolute() if value else run_dir() / "daemon.sock"
+    if len(os.fsencode(path)) <= SOCKET_PATH_LIMIT:
+        return path
+    return _short_dir(str(path)) / "daemon.sock"
+
+
+def _short_dir(key: str) -> Path:
+    import hashlib  # Only a path that does not fit needs it.
+
+    digest = hashlib.sha256(os.fsencode(key)).hexdigest()[:12]
+    return Path("/tmp") / f"kasmos-{os.getuid()}-{digest}"
+
+
+def _below(name: str, platform_function: str) -> Path:
+    if (base := home()) is not None:
+        return base / name
+    import platformdirs  # 15 ms at start; commands that know their paths do without.
+
+    path: Path = getattr(platformdirs, platform_function)("kasmos", appauthor=False)
+    return path

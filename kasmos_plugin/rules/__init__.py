@@ -1,0 +1,1 @@
+"""Pure decisions: same input, same output; the present time is an argument."""

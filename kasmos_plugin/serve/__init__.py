@@ -1,0 +1,1 @@
+"""MCP, HTTP bridge and monitor page: `kas serve`."""

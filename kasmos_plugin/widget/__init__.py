@@ -1,0 +1,1 @@
+"""The monitor as files: one HTML document, the preview, the bundle. Built from `web/`."""
