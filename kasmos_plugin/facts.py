@@ -66,7 +66,7 @@ def gather(store: Store, daemon: DaemonView, *, project: str, focus: str = "") -
     Raises:
         StoreError: the store cannot be read.
     """
-    notices = list(daemon.notices)
+    notices: list[Notice] = []
     with store.reading():
         projects = _known_projects(store, daemon)
         if not projects:

@@ -101,7 +101,8 @@ def assemble(facts: Facts, asked: Question, *, now: datetime) -> LiveStatus:
         events=tuple(_event(event, now) for event in facts.events[:cap]) if with_events else None,
         focus=_focus(facts.focus) if facts.focus is not None else None,
         notices=tuple(
-            Notice(code=notice.code, message=clean(notice.message)) for notice in facts.notices
+            Notice(code=notice.code, message=clean(notice.message))
+            for notice in (*facts.daemon.notices, *facts.notices)
         ),
     )
 
