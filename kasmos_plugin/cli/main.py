@@ -1,0 +1,56 @@
+"""The entry of `kas`: two fast commands first, then the click group. The edge where errors end.
+
+`kas monitor status --json` and `kas agent report` are called by hooks and scripts all day: they run
+before click, pydantic or platformdirs is imported.
+"""
+
+import sys
+from collections.abc import Sequence
+
+from kasmos_plugin.cli import fast
+
+
+def main() -> None:
+    """Run `kas` with the process's arguments and exit with its code (0, 1, 2 or 3)."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command line to its end and return its exit code."""
+    try:
+        code = fast.run(arguments)
+        if code is None:
+            from kasmos_plugin.cli.app import run_click  # What the fast commands must not wait for.
+
+            code = run_click(arguments)
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        # The reader left, as `head` does; what Python flushes at exit may not complain.
+        sys.stdout = None
+        return 1
+    except Exception as error:  # noqa: BLE001 - the edge: a bug becomes one line and a log.
+        return _unexpected(error, arguments)
+    return code
+
+
+def _unexpected(error: Exception, arguments: Sequence[str]) -> int:
+    import traceback
+    from datetime import UTC, datetime
+
+    from kasmos_plugin import paths
+
+    print(f"error: unexpected {type(error).__name__}: {error}", file=sys.stderr)
+    log = paths.logs_dir() / "kas.log"
+    try:
+        log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with log.open("a", encoding="utf-8", errors="backslashreplace") as file:
+            command = " ".join(["kas", *arguments[:2]])
+            file.write(f"{datetime.now(UTC).isoformat()} {command}\n")
+            traceback.print_exception(error, file=file)
+    except OSError:
+        traceback.print_exception(error)
+    else:
+        print(f"hint: the details are in {log}", file=sys.stderr)
+    return 1

@@ -1,0 +1,116 @@
+"""Options and arguments that commands share, what they mean, and how a shell completes them."""
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from kasmos_plugin import paths
+from kasmos_plugin.errors import KasmosError
+from kasmos_plugin.rules.text import is_clean_name
+from kasmos_plugin.store import Store, open_store
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+def db_option(command: _Command) -> _Command:
+    """Add `--db PATH`, given to the command as `db: Path | None`."""
+    return click.option(
+        "--db",
+        type=click.Path(path_type=Path),
+        envvar="KASMOS_DB",
+        show_envvar=True,
+        metavar="PATH",
+        help="The task store.  [default: kasmos.db in the data directory]",
+    )(command)
+
+
+def project_option(command: _Command) -> _Command:
+    """Add `--project NAME`, given to the command as `project: str`."""
+    return click.option(
+        "--project",
+        default="",
+        envvar="KASMOS_PROJECT",
+        show_envvar=True,
+        metavar="NAME",
+        shell_complete=complete_projects,
+        help="The project.  [default: the repository around here, or the only project]",
+    )(command)
+
+
+def json_option(command: _Command) -> _Command:
+    """Add `--json`, given to the command as `as_json: bool`."""
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(command)
+
+
+def task_argument(command: _Command) -> _Command:
+    """Add the argument `TASK`, given to the command as `task: str`."""
+    return click.argument("task", metavar="TASK", shell_complete=complete_tasks)(command)
+
+
+def database_path(db: Path | None) -> Path:
+    """Return the store's absolute path for an optional `--db`."""
+    return db.expanduser().absolute() if db is not None else paths.database()
+
+
+def open_cli_store(db: Path | None, *, create: bool = True) -> Store:
+    """Open the store that a command works on.
+
+    Raises:
+        StoreError: it cannot be opened.
+    """
+    return open_store(database_path(db), create=create)
+
+
+def choose_project(store: Store, wanted: str) -> str:
+    """Return the project meant: the option, the repository around here, or the only one.
+
+    Raises:
+        KasmosError: none is meant, or it is unknown.
+    """
+    return store.projects.resolve(wanted, cwd=Path.cwd())
+
+
+def complete_projects(
+    context: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[str]:
+    """Return the known projects that begin like `incomplete`."""
+    return _completed(context, incomplete, lambda store, _: store.projects.names())
+
+
+def complete_tasks(
+    context: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[str]:
+    """Return the names of the project's tasks that begin like `incomplete`."""
+    return _completed(
+        context,
+        incomplete,
+        lambda store, wanted: [
+            task.filename for task in store.tasks.list(choose_project(store, wanted))
+        ],
+    )
+
+
+def complete_agents(
+    context: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[str]:
+    """Return the ids of the listed agents that begin like `incomplete`."""
+    return _completed(
+        context, incomplete, lambda store, _: [agent.id for agent in store.agents.listed()]
+    )
+
+
+def _completed(
+    context: click.Context, incomplete: str, names: Callable[[Store, str], Iterable[str]]
+) -> list[str]:
+    """Ask the store; a shell that completes shows no errors, and nothing is created."""
+    try:
+        store = open_cli_store(context.params.get("db"), create=False)
+        try:
+            found = names(store, context.params.get("project") or "")
+            return [name for name in found if name.startswith(incomplete) and is_clean_name(name)]
+        finally:
+            store.close()
+    except KasmosError:
+        return []
