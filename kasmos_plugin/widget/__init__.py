@@ -1,4 +1,4 @@
-"""The monitor as files: one HTML document, the preview page. Built from `web/`; reads no network."""
+"""The monitor as files: a document, and a preview page around it. Built from `web/`."""
 
 from kasmos_plugin.widget.document import widget_hash, widget_html
 from kasmos_plugin.widget.preview import DEFAULT_SERVE_URL, preview_html

@@ -1,0 +1,73 @@
+/** A host of the versioned contract: `window.kasmosMonitorHost`. */
+import { HOST_CONTRACT_VERSION, isMode, MODES } from "../contract/host";
+import type { MonitorHost } from "../contract/host";
+import { isRecord, parseScope } from "../contract/parse";
+import type { Environment, Host } from "./host";
+import { sendResult } from "./host";
+
+/** Narrows to what can be called at all; each property is checked again when it is read. */
+function isHost(value: unknown): value is MonitorHost {
+  return isRecord(value) && typeof value["refresh"] === "function";
+}
+
+/** Wraps an injected host; one that cannot be used is a host with a `problem`. */
+export function injectedHost(given: unknown): Host {
+  const version = isRecord(given) ? given["contractVersion"] : undefined;
+  if (version !== HOST_CONTRACT_VERSION || !isHost(given)) {
+    const found = typeof version === "number" ? `version ${version}` : "no version";
+    const why =
+      version === HOST_CONTRACT_VERSION
+        ? "the host offers no refresh"
+        : `the host offers ${found} of the monitor's contract, this monitor needs version ${HOST_CONTRACT_VERSION}`;
+    return brokenHost(why, isRecord(given) ? given : {});
+  }
+  const host = given;
+  const kept = parseScope(host.state);
+  return {
+    name: "injected",
+    problem: null,
+    modes: host.requestDisplayMode ? MODES : [],
+    scope: kept.project || kept.task ? kept : parseScope(host.input),
+    environment: () => environment(host),
+    pushed: () => host.snapshot ?? undefined,
+    refresh: async (scope) => host.refresh(scope),
+    subscribe(listener) {
+      const unsubscribe: unknown = host.subscribe?.(listener);
+      return () => {
+        if (typeof unsubscribe === "function") unsubscribe();
+      };
+    },
+    ...(host.saveState && { saveState: (scope) => host.saveState?.(scope) }),
+    ...(host.setBadge && { setBadge: (badge) => host.setBadge?.(badge) }),
+    ...(host.requestDisplayMode && {
+      requestMode: async (mode) => void (await host.requestDisplayMode?.(mode)),
+    }),
+    ...(host.sendPrompt && { sendPrompt: (text) => sendResult(() => host.sendPrompt?.(text)) }),
+  };
+}
+
+function environment(host: Readonly<Partial<Record<keyof MonitorHost, unknown>>>): Environment {
+  const { displayMode, visibility, theme, maxHeight } = host;
+  return {
+    mode: isMode(displayMode) ? displayMode : "inline",
+    visibility:
+      visibility === "expanded" || visibility === "collapsed" || visibility === "hidden"
+        ? visibility
+        : null,
+    theme: theme === "light" || theme === "dark" ? theme : null,
+    maxHeight: typeof maxHeight === "number" && maxHeight > 0 ? maxHeight : null,
+  };
+}
+
+function brokenHost(problem: string, given: Readonly<Record<string, unknown>>): Host {
+  return {
+    name: "injected",
+    problem,
+    modes: [],
+    scope: {},
+    environment: () => environment(given),
+    pushed: () => undefined,
+    refresh: () => Promise.reject(new Error(problem)),
+    subscribe: () => () => undefined,
+  };
+}

@@ -1,0 +1,63 @@
+/** The Apps SDK: `window.openai`. Each global is looked for before it is used. */
+import { isMode } from "../contract/host";
+import type { DisplayMode } from "../contract/host";
+import { isRecord, parseScope } from "../contract/parse";
+import type { Environment, Host } from "./host";
+import { sendResult } from "./host";
+
+const TOOL = "refresh_monitor";
+const GLOBALS_CHANGED = "openai:set_globals";
+/** The Apps SDK knows no sidebar. */
+const MODES: readonly DisplayMode[] = ["pip", "inline", "fullscreen"];
+
+type Method = (...args: unknown[]) => unknown;
+
+/** Whether `value` can call tools, which is the least that the monitor needs. */
+export function isOpenai(value: unknown): value is Readonly<Record<string, unknown>> {
+  return isRecord(value) && typeof value["callTool"] === "function";
+}
+
+/** Wraps `window.openai`; `target` is where its change event arrives. */
+export function openaiHost(openai: Readonly<Record<string, unknown>>, target: EventTarget): Host {
+  const method = (name: string): Method | undefined => {
+    const found = openai[name];
+    return typeof found === "function" ? (...args) => found.apply(openai, args) : undefined;
+  };
+  const kept = parseScope(openai["widgetState"]);
+  const send = method("sendFollowUpMessage");
+  const request = method("requestDisplayMode");
+  const save = method("setWidgetState");
+  const report = method("notifyIntrinsicHeight");
+  return {
+    name: "openai",
+    problem: null,
+    modes: request ? MODES : [],
+    scope: kept.project || kept.task ? kept : parseScope(openai["toolInput"]),
+    environment: () => environment(openai),
+    pushed: () => openai["toolOutput"] ?? undefined,
+    refresh: async ({ project = "", task = "" }) => method("callTool")?.(TOOL, { project, task }),
+    subscribe(listener) {
+      target.addEventListener(GLOBALS_CHANGED, listener);
+      return () => target.removeEventListener(GLOBALS_CHANGED, listener);
+    },
+    ...(save && {
+      saveState(scope) {
+        // Keeping the selection is a comfort: a host that refuses it breaks nothing.
+        Promise.resolve(save(scope)).catch(() => undefined);
+      },
+    }),
+    ...(request && { requestMode: async (mode) => void (await request({ mode })) }),
+    ...(send && { sendPrompt: (prompt) => sendResult(() => send({ prompt })) }),
+    ...(report && { reportHeight: (height) => void report(height) }),
+  };
+}
+
+function environment(openai: Readonly<Record<string, unknown>>): Environment {
+  const { displayMode, theme, maxHeight } = openai;
+  return {
+    mode: isMode(displayMode) ? displayMode : "inline",
+    visibility: null,
+    theme: theme === "light" || theme === "dark" ? theme : null,
+    maxHeight: typeof maxHeight === "number" && maxHeight > 0 ? maxHeight : null,
+  };
+}

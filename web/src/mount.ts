@@ -1,0 +1,171 @@
+/** Wires a host, the poller, the state and the views together, once per mounted monitor. */
+import { render } from "lit-html";
+import type { DisplayMode, Scope } from "./contract/host";
+import type { Host } from "./host/host";
+import type { Clock, TimerId } from "./poll/clock";
+import { isSameScope, Poller } from "./poll/poller";
+import { effectiveVisibility } from "./poll/visibility";
+import { badge } from "./state/badge";
+import { derive, layout } from "./state/derive";
+import { asking } from "./state/focus";
+import type { Ask } from "./state/prompts";
+import { reduce } from "./state/reducer";
+import type { Action, PaneFacts, State } from "./state/state";
+import { initialState } from "./state/state";
+import type { Acts } from "./views/acts";
+import { app } from "./views/app";
+import { keepingFocus } from "./views/keeper";
+
+const TICK_MS = 1000;
+
+/** Draws the monitor into `root` until the returned function is called, which stops everything. */
+export function mount(root: HTMLElement, host: Host, clock: Clock): () => void {
+  const page = root.ownerDocument;
+  const view = page.defaultView ?? window;
+  let state: State = initialState(
+    { name: host.name, problem: host.problem, modes: host.modes, canSend: host.sendPrompt !== undefined },
+    pane(),
+    host.scope,
+  );
+  let ticker: TimerId | null = null;
+  let isDrawing = false;
+  let isStopped = false;
+  let lastBadge = "";
+  let lastHeight = 0;
+  let lastPushed = host.pushed();
+
+  const poller = new Poller(
+    {
+      clock,
+      refresh: () => host.refresh(asking(state)),
+      onSnapshot: (snapshot, isPolled) =>
+        dispatch({ type: "snapshot", snapshot, at: clock.now(), isPolled }),
+      onFailure: (problem) => dispatch({ type: "failure", problem }),
+      onSchedule: (at) => dispatch({ type: "schedule", at }),
+    },
+    state.scope,
+    state.pane,
+  );
+
+  const act: Acts = {
+    retry: () => poller.refresh(),
+    chooseProject: (project) => choose(project ? { project } : {}),
+    chooseTask(task) {
+      const project = state.snapshot?.project ?? state.scope.project ?? "";
+      choose({ ...(project && { project }), ...(task && { task }) });
+    },
+    chooseMode(mode) {
+      // A host may refuse a mode; then the pane stays as the host says it is.
+      host.requestMode?.(mode).catch(() => undefined);
+    },
+    fold(section, isOpen) {
+      if (state.folded.has(section) === isOpen) dispatch({ type: "fold", section, isOpen });
+    },
+    ask: (ask) => void send(ask),
+  };
+
+  function pane(): PaneFacts {
+    const { mode, visibility, theme, maxHeight } = host.environment();
+    return { mode, visibility: effectiveVisibility(visibility, page.hidden), theme, maxHeight };
+  }
+
+  function dispatch(action: Action): void {
+    if (isStopped) return;
+    const before = state;
+    state = reduce(state, action);
+    if (state !== before) draw();
+  }
+
+  function choose(scope: Scope): void {
+    if (isSameScope(scope, state.scope)) return;
+    dispatch({ type: "scope", scope });
+    host.saveState?.(scope);
+    poller.select(scope);
+  }
+
+  async function send(ask: Ask): Promise<void> {
+    if (!host.sendPrompt) return;
+    dispatch({ type: "asked", key: ask.key, asked: { result: "sending", at: clock.now() } });
+    const result = await host.sendPrompt(ask.prompt);
+    dispatch({ type: "asked", key: ask.key, asked: { result, at: clock.now() } });
+  }
+
+  function hostChanged(): void {
+    const pushed = host.pushed();
+    if (pushed !== lastPushed) {
+      lastPushed = pushed;
+      if (pushed !== undefined) poller.push(pushed);
+    }
+    paneChanged();
+  }
+
+  function paneChanged(): void {
+    const now = pane();
+    if (JSON.stringify(now) !== JSON.stringify(state.pane)) dispatch({ type: "pane", pane: now });
+    poller.show(now);
+  }
+
+  /** Changes within one task are drawn together. */
+  function draw(): void {
+    if (isDrawing) return;
+    isDrawing = true;
+    queueMicrotask(() => {
+      isDrawing = false;
+      if (!isStopped) drawNow();
+    });
+  }
+
+  function drawNow(): void {
+    const mode = layout(state, view.innerWidth, view.innerHeight);
+    dress(mode);
+    keepingFocus(root, () => render(app(derive(state, clock.now()), act, mode), root));
+    tellHost();
+    tick();
+  }
+
+  function dress(mode: DisplayMode): void {
+    const { theme, maxHeight } = state.pane;
+    const { dataset } = page.documentElement;
+    if (theme && dataset["theme"] !== theme) dataset["theme"] = theme;
+    const limit = mode === "inline" && maxHeight !== null ? `${maxHeight}px` : "";
+    if (root.style.maxHeight !== limit) root.style.maxHeight = limit;
+  }
+
+  function tellHost(): void {
+    const now = badge(state);
+    const text = JSON.stringify(now);
+    if (now && text !== lastBadge) {
+      lastBadge = text;
+      host.setBadge?.(now);
+    }
+    const height = Math.ceil(root.scrollHeight);
+    if (host.reportHeight && state.pane.mode === "inline" && height > 0 && height !== lastHeight) {
+      lastHeight = height;
+      host.reportHeight(height);
+    }
+  }
+
+  /** Ages and countdowns go on while somebody sees them. */
+  function tick(): void {
+    if (ticker !== null) clock.cancel(ticker);
+    const isSeen = state.pane.visibility !== "hidden" && host.problem === null;
+    ticker = isSeen ? clock.after(TICK_MS, draw) : null;
+  }
+
+  const stopListening = host.subscribe(hostChanged);
+  page.addEventListener("visibilitychange", paneChanged);
+  view.addEventListener("resize", draw);
+  drawNow();
+  if (host.problem === null) poller.start(lastPushed);
+
+  return function unmount(): void {
+    if (isStopped) return;
+    isStopped = true;
+    poller.stop();
+    stopListening();
+    page.removeEventListener("visibilitychange", paneChanged);
+    view.removeEventListener("resize", draw);
+    if (ticker !== null) clock.cancel(ticker);
+    render(null, root);
+  };
+}

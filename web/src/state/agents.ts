@@ -1,0 +1,76 @@
+/** What may be said of agents, and what may not. */
+import type { ActiveAgent, LiveStatus } from "../contract/live_status.gen";
+
+export type AgentWord = "running" | "ready" | "loading" | "quiet" | "paused" | "unknown" | "needs a look";
+
+const UNSEEN = new Set(["daemon_unreachable", "daemon_incompatible", "daemon_other_store"]);
+
+/** False where nobody sees the agents: then they are unknown, never "none" and never "0". */
+export function areAgentsKnown({ daemon_running, notices = [] }: LiveStatus): boolean {
+  return daemon_running && !notices.some(({ code }) => UNSEEN.has(code));
+}
+
+/** One word per state; each that differs has its own. */
+export function agentWord(agent: ActiveAgent): AgentWord {
+  if (agent.health === "stale") return "needs a look";
+  if (agent.health === "unknown") return "unknown";
+  if (agent.paused) return "paused";
+  if (agent.stage) return agent.stage;
+  return agent.active ? "quiet" : "unknown";
+}
+
+export function agentTotal({ active_agents, truncated }: LiveStatus): number {
+  return active_agents.length + (truncated.active_agents ?? 0);
+}
+
+/** How many listed agents are in each state, in the order in which they are told. */
+export function agentCounts({ active_agents }: LiveStatus): readonly (readonly [AgentWord, number])[] {
+  const words: readonly AgentWord[] = [
+    "running",
+    "ready",
+    "loading",
+    "quiet",
+    "paused",
+    "needs a look",
+    "unknown",
+  ];
+  const found = active_agents.map(agentWord);
+  return words
+    .map((word) => [word, found.filter((each) => each === word).length] as const)
+    .filter(([, count]) => count > 0);
+}
+
+/** `4 running · 1 ready`, `no agents`, or that nobody knows. */
+export function agentsLine(status: LiveStatus): string {
+  if (!areAgentsKnown(status)) return "agents unknown";
+  const parts = agentCounts(status).map(([word, count]) =>
+    word === "needs a look" ? `${count} ${count === 1 ? "needs" : "need"} a look` : `${count} ${word}`,
+  );
+  const more = status.truncated.active_agents;
+  if (more) parts.push(`${more} more`);
+  return parts.join(" · ") || "no agents";
+}
+
+/** For the narrowest pane: the running ones, and of how many. */
+export function runningLine(status: LiveStatus): string {
+  if (!areAgentsKnown(status)) return "agents unknown";
+  const total = agentTotal(status);
+  const running = status.active_agents.filter((agent) => agentWord(agent) === "running").length;
+  if (!total) return "no agents";
+  return running === total ? `${running} running` : `${running} running of ${total}`;
+}
+
+/** Who an agent is: its role, and where it works. */
+export function agentTitle({ role, program }: ActiveAgent): string {
+  return program ? `${role} (${program})` : role;
+}
+
+export function waitingTotal({ attention, truncated }: LiveStatus): number {
+  return attention.length + (truncated.attention ?? 0);
+}
+
+/** `2 wait for you`, `1 waits for you`. */
+export function waitingLine(count: number): string {
+  return `${count} ${count === 1 ? "waits" : "wait"} for you`;
+}
+

@@ -1,0 +1,43 @@
+/** State at a moment, as the views read it. Everything that two views show is computed here once. */
+import type { DisplayMode } from "../contract/host";
+import type { LiveStatus } from "../contract/live_status.gen";
+import type { Focus } from "./focus";
+import { focus } from "./focus";
+import type { Ask } from "./prompts";
+import type { Situation } from "./situation";
+import { situation } from "./situation";
+import type { Asked, State } from "./state";
+
+export interface Frame {
+  readonly state: State;
+  readonly situation: Situation;
+  readonly status: LiveStatus | null;
+  readonly focus: Focus | null;
+  /** How a message fared; undefined while it can be sent (again). */
+  readonly fate: (ask: Ask) => Asked | undefined;
+}
+
+/** A sent message may be sent again after this long. */
+const ASKED_MS = 30_000;
+const SIDEBAR_WIDTH = 420;
+
+export function derive(state: State, now: number): Frame {
+  const status = state.snapshot;
+  return {
+    state,
+    situation: situation(state, now),
+    status,
+    focus: status && status.project ? focus(state, status) : null,
+    fate({ key }) {
+      const asked = state.asked[key];
+      return asked && (asked.result === "sending" || now - asked.at < ASKED_MS) ? asked : undefined;
+    },
+  };
+}
+
+/** The layout: what the host asked for, but the sidebar's where a full pane is narrow and tall. */
+export function layout(state: State, width: number, height: number): DisplayMode {
+  const { host, pane } = state;
+  const isTight = width <= SIDEBAR_WIDTH && height > width;
+  return pane.mode === "fullscreen" && host.name !== "injected" && isTight ? "sidebar" : pane.mode;
+}

@@ -1,0 +1,37 @@
+/** Everything. The same sections serve the sidebar, which stacks them. */
+import { html, nothing } from "lit-html";
+import type { TemplateResult } from "lit-html";
+import { agentsLine, waitingTotal } from "../state/agents";
+import type { Frame } from "../state/derive";
+import type { Acts } from "./acts";
+import { agentTable } from "./parts/agents";
+import { attentionList } from "./parts/attention";
+import { eventList } from "./parts/events";
+import { focusPanel } from "./parts/focus";
+import { banner, card, header } from "./parts/header";
+import { lifecycle } from "./parts/lifecycle";
+import { section } from "./parts/section";
+import { taskSelect } from "./parts/select";
+import { taskList } from "./parts/tasks";
+
+export function fullscreen(frame: Frame, act: Acts): TemplateResult {
+  const { situation, status, focus } = frame;
+  if (!status || situation.kind === "no_projects") {
+    return html`${header(frame, act)}${status ? banner(frame, act) : nothing}${card(frame, act)}`;
+  }
+  const waiting = waitingTotal(status);
+  const daemon = [status.uptime ? `daemon up ${status.uptime}` : "", status.repo_count ? `${status.repo_count} ${status.repo_count === 1 ? "repository" : "repositories"}` : ""];
+  return html`${header(frame, act)}${banner(frame, act)}
+    ${situation.kind === "nothing_here" ? card(frame, act) : nothing}
+    ${lifecycle(status.lifecycle)}
+    <div class="columns">
+      <div>
+        ${section(frame, act, "attention", waiting ? String(waiting) : "", attentionList(frame, act, status))}
+        ${section(frame, act, "tasks", `${status.lifecycle.total} active`, taskList(status, focus, act))}
+      </div>
+      ${section(frame, act, "focus", "", html`<label class="pick">task ${taskSelect(status, focus, act)}</label>${focusPanel(frame, act)}`)}
+    </div>
+    ${section(frame, act, "agents", agentsLine(status), agentTable(status))}
+    ${section(frame, act, "events", "newest first", eventList(status))}
+    <footer>${daemon.filter((text) => text).join(" · ")}</footer>`;
+}

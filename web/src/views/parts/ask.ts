@@ -1,0 +1,36 @@
+/** A button that sends a follow-up message, and what became of it. */
+import { html, nothing } from "lit-html";
+import type { TemplateResult } from "lit-html";
+import type { Frame } from "../../state/derive";
+import type { Ask } from "../../state/prompts";
+import type { Acts } from "../acts";
+import { mark } from "./mark";
+
+/** `subject` completes the label for those who do not see the row. */
+export function askButton(
+  frame: Frame,
+  act: Acts,
+  ask: Ask | null,
+  subject: string,
+): TemplateResult | typeof nothing {
+  if (!ask || !frame.state.host.canSend) return nothing;
+  const result = frame.fate(ask)?.result;
+  const isBusy = result === "sending" || result === "sent";
+  const words =
+    result === "sending"
+      ? "asking…"
+      : result === "sent"
+        ? "asked in the conversation"
+        : result === "refused"
+          ? "refused · try again"
+          : ask.label;
+  return html`<button
+    class="ask is-${result ?? "idle"}"
+    aria-disabled=${isBusy}
+    aria-label="${words}: ${subject}"
+    title=${words}
+    @click=${() => {
+      if (!isBusy) act.ask(ask);
+    }}
+  >${result === "sent" ? mark("done") : result === "refused" ? mark("broken") : nothing}<span>${words}</span></button>`;
+}

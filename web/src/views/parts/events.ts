@@ -1,0 +1,33 @@
+/** The event stream, newest first. */
+import { html, nothing } from "lit-html";
+import { repeat } from "lit-html/directives/repeat.js";
+import type { TemplateResult } from "lit-html";
+import type { EventItem, LiveStatus } from "../../contract/live_status.gen";
+import { keyed, plain } from "../../state/words";
+import { mark } from "./mark";
+import { more, name, when } from "./text";
+
+export function eventList(status: LiveStatus): TemplateResult {
+  const { events, notices = [] } = status;
+  const isUnseen = !events || notices.some(({ code }) => code === "events_unavailable");
+  if (isUnseen) return html`<p class="none">${mark("unknown")}<span>events cannot be seen</span></p>`;
+  if (events.length === 0) return html`<p class="none">no events yet</p>`;
+  return html`<ol class="rows events" data-list="events">
+      ${repeat(keyed(events, eventKey), ([key]) => key, ([key, event]) => row(key, event, status.generated_at))}
+    </ol>${more(status.truncated.events)}`;
+}
+
+function eventKey({ at, kind, task = "", agent = "", message }: EventItem): string {
+  return [at, kind, task, agent, message].join("\u0000");
+}
+
+function row(key: string, event: EventItem, now: string): TemplateResult {
+  const place = [event.wave ? `wave ${event.wave}` : "", event.task_number ? `task ${event.task_number}` : ""];
+  const level = event.level === "error" ? "broken" : event.level === "warn" ? "wait" : "pending";
+  return html`<li data-key=${key} class="is-${level}">
+    <span class="age">${when(event.at, now)}</span>
+    ${mark(level)}
+    <span class="what">${event.task ? html`${name(event.task, "strong")} ` : nothing}<bdi title=${event.message}>${event.message}</bdi></span>
+    <span class="kind">${plain(event.kind)}${place.filter((text) => text).map((text) => ` · ${text}`)}</span>
+  </li>`;
+}

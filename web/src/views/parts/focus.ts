@@ -1,0 +1,101 @@
+/** The task in focus: goal, readiness, and every wave with every subtask. */
+import { html, nothing } from "lit-html";
+import { repeat } from "lit-html/directives/repeat.js";
+import type { TemplateResult } from "lit-html";
+import type { FocusSubtask, FocusWave, SubtaskStatus, TaskFocus } from "../../contract/live_status.gen";
+import type { Frame } from "../../state/derive";
+import type { Focus } from "../../state/focus";
+import { plain, waveWords } from "../../state/words";
+import type { Acts } from "../acts";
+import { askButton } from "./ask";
+import { mark } from "./mark";
+import type { Mark } from "./mark";
+import { name, progress } from "./text";
+
+type Piece = TemplateResult | typeof nothing;
+
+const MARKS: Readonly<Record<SubtaskStatus, Mark>> = {
+  pending: "pending",
+  running: "run",
+  done: "done",
+  failed: "broken",
+  blocked: "wait",
+};
+
+/** One line: how far the task in focus is. */
+export function focusLine(frame: Frame, act: Acts): Piece {
+  const { focus } = frame;
+  if (!focus) return nothing;
+  const { summary, filename } = focus;
+  if (focus.isMissing) return html`<p class="focusline">${mark("unknown")}<span>this task is not in the project</span></p>`;
+  return html`<p class="focusline">
+    ${summary ? html`<span class="waves">${waveWords(summary)}</span>${progress(summary.subtasks_done, summary.subtasks_total)}` : detailProgress(focus.detail)}
+    ${readiness(focus)}
+    ${askButton(frame, act, focus.ask, filename)}
+  </p>`;
+}
+
+export function focusPanel(frame: Frame, act: Acts): TemplateResult {
+  const { focus } = frame;
+  if (!focus) return html`<p class="none">no task is in focus</p>`;
+  const { detail, filename } = focus;
+  return html`<div class="focus">
+    <p class="title">${name(filename, "strong")}</p>
+    ${detail?.goal ? html`<p class="goal"><bdi>${detail.goal}</bdi></p>` : nothing}
+    ${focusLine(frame, act)}
+    ${detail ? waves(detail) : focus.isMissing ? nothing : html`<p class="none">${mark("load")}<span>its waves are on the way</span></p>`}
+  </div>`;
+}
+
+function detailProgress(detail: TaskFocus | null): Piece {
+  if (!detail) return nothing;
+  const tasks = detail.waves.flatMap((wave) => wave.tasks);
+  return tasks.length
+    ? progress(tasks.filter((task) => task.status === "done").length, tasks.length)
+    : html`<span class="waves">no waves</span>`;
+}
+
+/** Status, review cycle, feedback, checks, review and verification, as far as they are known. */
+export function readiness({ detail, summary }: Focus): Piece {
+  const ready = detail?.readiness;
+  const status = ready?.status ?? summary?.status;
+  if (!status) return nothing;
+  const cycle = ready?.review_cycle ?? summary?.review_cycle;
+  const checks = ready?.pr_check_status ?? summary?.pr_check_status;
+  const decision = ready?.pr_review_decision ?? summary?.pr_review_decision;
+  const verified = ready?.last_verify_outcome;
+  const url = summary?.pr_url ?? "";
+  return html`<span class="readiness">
+    ${fact(null, status)}
+    ${cycle ? fact(null, `review cycle ${cycle}`) : nothing}
+    ${ready?.has_review_feedback ? fact("wait", "review feedback to address") : nothing}
+    ${checks ? fact(checks === "passing" ? "done" : checks === "failing" ? "broken" : "load", `checks ${checks}`) : nothing}
+    ${decision ? fact(decision === "approved" ? "done" : "wait", `pull request ${plain(decision)}`) : nothing}
+    ${verified ? fact(verified === "approved" ? "done" : "broken", `verification ${verified}`) : nothing}
+    ${/^https?:\/\//.test(url) ? html`<a href=${url} target="_blank" rel="noopener noreferrer">open pull request</a>` : nothing}
+  </span>`;
+}
+
+function fact(kind: Mark | null, words: string): TemplateResult {
+  return html`<span class="fact">${kind ? mark(kind) : nothing}${words}</span>`;
+}
+
+function waves({ waves }: TaskFocus): TemplateResult {
+  if (waves.length === 0) return html`<p class="none">${mark("unknown")}<span>no waves in the plan</span></p>`;
+  return html`<ol class="waves-list" data-list="waves">${repeat(waves, ({ wave }) => wave, waveRow)}</ol>`;
+}
+
+function waveRow(wave: FocusWave): TemplateResult {
+  const done = wave.tasks.filter(({ status }) => status === "done").length;
+  const isDone = wave.tasks.length > 0 && done === wave.tasks.length;
+  return html`<li data-key=${wave.wave} class=${wave.active ? "is-active" : ""}>
+    <p class="wave">${mark(wave.active && !isDone ? "run" : isDone ? "done" : "pending")}<span class="strong">wave ${wave.wave}</span>
+      ${wave.title ? name(wave.title) : nothing}
+      <span class="count">${done}/${wave.tasks.length}${wave.active ? " · active" : ""}</span></p>
+    <ol class="subtasks">${repeat(wave.tasks, ({ number }) => number, subtask)}</ol>
+  </li>`;
+}
+
+function subtask({ number, title, status }: FocusSubtask): TemplateResult {
+  return html`<li class="is-${status}" data-key=${number}>${mark(MARKS[status])}<span class="number">${number}</span><bdi class="what">${title}</bdi><span class="state">${status}</span></li>`;
+}

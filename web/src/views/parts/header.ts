@@ -1,0 +1,106 @@
+/** The first line of a pane: project, freshness, modes; and below it what is wrong, if anything. */
+import { html, nothing } from "lit-html";
+import type { TemplateResult } from "lit-html";
+import type { Frame } from "../../state/derive";
+import type { SituationKind } from "../../state/situation";
+import type { Acts } from "../acts";
+import { mark } from "./mark";
+import type { Mark } from "./mark";
+import { projectSelect } from "./select";
+import { name } from "./text";
+
+type Piece = TemplateResult | typeof nothing;
+
+const MARKS: Readonly<Record<SituationKind, Mark>> = {
+  loading: "load",
+  live: "run",
+  opened: "load",
+  store_only: "unknown",
+  stale: "unknown",
+  offline: "broken",
+  incompatible: "broken",
+  store_error: "broken",
+  choose_project: "wait",
+  no_projects: "pending",
+  nothing_here: "run",
+};
+
+export function situationMark(kind: SituationKind): TemplateResult {
+  return mark(MARKS[kind]);
+}
+
+export function header(frame: Frame, act: Acts): TemplateResult {
+  const { situation, status, state } = frame;
+  const projects = status?.projects ?? [];
+  const project = status?.project ?? state.scope.project ?? "";
+  return html`<header>
+    <h1>${projects.length > 1 ? projectSelect(projects, project, act) : name(project || "kasmos")}</h1>
+    <span class="fresh is-${situation.kind}" title=${status ? `as of ${new Date(status.generated_at).toLocaleString()}` : ""}
+      >${situationMark(situation.kind)}<span>${situation.label}</span></span>
+    ${modeButtons(frame, act)}
+  </header>`;
+}
+
+export function modeButtons({ state }: Frame, act: Acts): Piece {
+  const others = state.host.modes.filter((mode) => mode !== state.pane.mode);
+  if (others.length === 0) return nothing;
+  return html`<span class="modes" role="group" aria-label="show as">
+    ${others.map(
+      (mode) =>
+        html`<button class="mode" title="show as ${mode}" aria-label="show as ${mode}" @click=${() => act.chooseMode(mode)}>
+          <svg viewBox="0 0 16 16" aria-hidden="true"><path d=${MODE_PATHS[mode]}></path></svg>
+        </button>`,
+    )}
+  </span>`;
+}
+
+const MODE_PATHS = {
+  pip: "M1.5 2.5h13v11h-13zM8.5 8.5h4v3h-4z",
+  inline: "M1.5 4.5h13v7h-13zM1.5 1.5h13M1.5 14.5h13",
+  fullscreen: "M1.5 6V1.5H6M10 1.5h4.5V6M14.5 10v4.5H10M6 14.5H1.5V10",
+  sidebar: "M1.5 2.5h13v11h-13zM10 2.5v11",
+} as const;
+
+/** What is wrong and what to do; nothing while all is well. */
+export function banner({ situation, status }: Frame, act: Acts): Piece {
+  const notices = (status?.notices ?? []).filter(
+    ({ code }) => situation.kind !== "no_projects" || code !== "no_projects",
+  );
+  return html`${situation.text && status && situation.kind !== "nothing_here" && situation.kind !== "no_projects"
+      ? html`<div class="banner is-${situation.kind}">
+          ${situationMark(situation.kind)}<span class="says">${situation.text}</span>${remedy(situation.command)}
+          ${situation.projects.length ? projectSelect(situation.projects, "", act) : nothing}
+          ${situation.canRetry ? retry(act) : nothing}
+        </div>`
+      : nothing}
+  ${notices.map(
+    ({ code, message }) =>
+      html`<div class="banner is-notice" data-code=${code}>${mark("unknown")}<span class="says"><bdi title=${message}>${message}</bdi></span></div>`,
+  )}`;
+}
+
+/** A whole pane for states that have nothing else to show. */
+export function card({ situation }: Frame, act: Acts): TemplateResult {
+  return html`<div class="card is-${situation.kind}">
+    ${situationMark(situation.kind)}
+    <div>
+      <h2>${situation.label}</h2>
+      <p>${situation.text}</p>
+      ${remedy(situation.command)}
+      ${situation.projects.length
+        ? html`<ul class="choices" data-list="projects">${situation.projects.map(
+            (each) => html`<li data-key=${each}><button @click=${() => act.chooseProject(each)}>${name(each)}</button></li>`,
+          )}</ul>`
+        : nothing}
+      ${situation.canRetry ? retry(act) : nothing}
+    </div>
+  </div>`;
+}
+
+function remedy(command: string): Piece {
+  return command ? html`<code>${command}</code>` : nothing;
+}
+
+function retry(act: Acts): TemplateResult {
+  return html`<button class="retry" @click=${() => act.retry()}>retry now</button>`;
+}

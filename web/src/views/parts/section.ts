@@ -1,0 +1,21 @@
+/** A headed part of a pane that can be folded; what is folded outlives every update. */
+import { html, nothing } from "lit-html";
+import type { TemplateResult } from "lit-html";
+import type { Frame } from "../../state/derive";
+import type { Acts } from "../acts";
+
+export function section(
+  { state }: Frame,
+  act: Acts,
+  title: string,
+  note: string,
+  body: TemplateResult,
+): TemplateResult {
+  return html`<details class="section on-${title}" ?open=${!state.folded.has(title)}
+    @toggle=${({ target }: Event) => {
+      if (target instanceof HTMLDetailsElement) act.fold(title, target.open);
+    }}>
+    <summary><h2>${title}</h2>${note ? html`<span class="note">${note}</span>` : nothing}</summary>
+    ${body}
+  </details>`;
+}

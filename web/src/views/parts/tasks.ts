@@ -1,0 +1,59 @@
+/** The tasks in active statuses; choosing one brings it into focus. */
+import { html, nothing } from "lit-html";
+import { repeat } from "lit-html/directives/repeat.js";
+import type { TemplateResult } from "lit-html";
+import type { LiveStatus, TaskSummary } from "../../contract/live_status.gen";
+import type { Focus } from "../../state/focus";
+import { plain, waveWords } from "../../state/words";
+import type { Acts } from "../acts";
+import { mark } from "./mark";
+import type { Mark } from "./mark";
+import { code, more, name, progress } from "./text";
+
+export function taskList(status: LiveStatus, focus: Focus | null, act: Acts): TemplateResult {
+  const tasks = status.tasks ?? [];
+  if (tasks.length === 0) return html`<p class="none">no active tasks</p>`;
+  return html`<ul class="rows tasks" data-list="tasks">
+      ${repeat(tasks, (task) => task.filename, (task) => {
+        const isFocused = task.filename === focus?.filename;
+        return html`<li data-key=${task.filename} class=${isFocused ? "is-focused" : ""}>
+          <button aria-pressed=${isFocused} @click=${() => act.chooseTask(task.filename)}>
+            ${mark(taskMark(task))}
+            <span class="what">${name(task.filename, "strong")}${task.topic ? html` <span class="topic">${name(task.topic)}</span>` : nothing}</span>
+            <span class="state">${task.status}${phaseWords(task)}</span>
+            <span class="waves">${waveWords(task)}</span>
+            ${progress(task.subtasks_done, task.subtasks_total)}
+            <span class="extra">${code(task.branch)}${extras(task).map((text) => html`<span>${text}</span>`)}</span>
+          </button>
+        </li>`;
+      })}
+    </ul>${more(status.truncated.tasks)}`;
+}
+
+export function taskMark(task: TaskSummary): Mark {
+  if (task.blocked) return "wait";
+  switch (task.status) {
+    case "implementing":
+    case "reviewing":
+    case "verifying":
+      return "run";
+    case "done":
+      return "done";
+    case "planning":
+    case "ready":
+    case "cancelled":
+      return "pending";
+  }
+}
+
+function phaseWords({ phase, status }: TaskSummary): string {
+  return phase && phase !== status ? ` · ${plain(phase)}` : "";
+}
+
+function extras(task: TaskSummary): readonly string[] {
+  return [
+    task.review_cycle ? `review cycle ${task.review_cycle}` : "",
+    task.pr_check_status ? `checks ${task.pr_check_status}` : "",
+    task.pr_review_decision ? `pull request ${plain(task.pr_review_decision)}` : "",
+  ].filter((text) => text);
+}

@@ -1,0 +1,52 @@
+/** The rail: three lines that can be read at 240 × 80. */
+import { html, nothing } from "lit-html";
+import type { TemplateResult } from "lit-html";
+import { areAgentsKnown, runningLine, waitingLine, waitingTotal } from "../state/agents";
+import type { Frame } from "../state/derive";
+import { kindWords, waveWords } from "../state/words";
+import type { Acts } from "./acts";
+import { modeButtons, situationMark } from "./parts/header";
+import { lifecycle } from "./parts/lifecycle";
+import { mark } from "./parts/mark";
+import { projectSelect } from "./parts/select";
+import { name, progress, when } from "./parts/text";
+
+export function pip(frame: Frame, act: Acts): TemplateResult {
+  const { situation, status, focus } = frame;
+  if (!status || situation.kind === "choose_project" || situation.kind === "no_projects") {
+    return html`<div class="rail">
+      <p class="line is-${situation.kind}">${situationMark(situation.kind)}<span class="what strong">${situation.label}</span>${modeButtons(frame, act)}</p>
+      <p class="line"><span class="what" title=${situation.text}>${situation.text}</span></p>
+      <p class="line">${situation.projects.length ? projectSelect(situation.projects, "", act) : situation.command ? html`<code>${situation.command}</code>` : nothing}
+        ${situation.canRetry ? html`<button class="retry" @click=${() => act.retry()}>retry now</button>` : nothing}</p>
+    </div>`;
+  }
+  const isFine = situation.kind === "live" || situation.kind === "opened" || situation.kind === "nothing_here";
+  return html`<div class="rail">
+    <p class="line">${headline(frame)}
+      ${isFine ? nothing : html`<span class="fresh is-${situation.kind}" title=${situation.text}>${situationMark(situation.kind)}<span>${situation.label}</span></span>`}
+      <span class="fact">${areAgentsKnown(status) ? nothing : mark("unknown")}${runningLine(status)}</span>${modeButtons(frame, act)}</p>
+    ${lifecycle(status.lifecycle)}
+    <p class="line">${focus?.summary
+      ? html`${name(focus.filename, "what strong")}<span class="waves">${waveWords(focus.summary)}</span>${progress(focus.summary.subtasks_done, focus.summary.subtasks_total)}`
+      : html`<span class="what">${situation.text || name(status.project)}</span>`}</p>
+  </div>`;
+}
+
+/** Who waits and since when; else that all moves, or since when nothing does. */
+function headline({ status, situation }: Frame): TemplateResult {
+  if (!status) return html`${nothing}`;
+  const waiting = waitingTotal(status);
+  const [first] = status.attention;
+  if (waiting && first) {
+    const title = `${first.task || "an agent"} ${kindWords(first.kind)}`;
+    return html`<span class="what strong is-wait" title=${title}>${mark("wait")}<span>${waitingLine(waiting)}</span>${when(first.since, status.generated_at)}</span>`;
+  }
+  if (situation.kind === "nothing_here") return html`<span class="what strong">${mark("pending")}<span>nothing here yet</span></span>`;
+  if (!areAgentsKnown(status)) return html`<span class="what strong">${mark("unknown")}<span>nothing waits in the store</span></span>`;
+  if (status.active_agents.some(({ stage, active }) => active && stage !== "ready")) {
+    return html`<span class="what strong is-run">${mark("run")}<span>all moving</span></span>`;
+  }
+  const [last] = status.events ?? [];
+  return html`<span class="what strong">${mark("quiet")}<span>idle</span>${last ? html` <span class="dim">since</span> ${when(last.at, status.generated_at)}` : nothing}</span>`;
+}
