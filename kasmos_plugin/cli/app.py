@@ -4,11 +4,12 @@ import importlib
 from collections.abc import Sequence
 
 import click
+from click.exceptions import NoArgsIsHelpError
 from click.shell_completion import CompletionItem
 
 from kasmos_plugin import __version__
 from kasmos_plugin.cli.output import complain
-from kasmos_plugin.errors import Exit, KasmosError
+from kasmos_plugin.errors import BadArgument, Exit, KasmosError
 
 COMMANDS = {
     "up": "Run daemon and serve in one terminal.",
@@ -80,11 +81,15 @@ def run_click(arguments: Sequence[str]) -> int:
     except KasmosError as error:
         complain(error)
         return error.exit_code
-    except click.UsageError as error:
+    except NoArgsIsHelpError as error:
         error.show()
         return Exit.USAGE
+    except click.UsageError as error:
+        command = error.ctx.command_path if error.ctx is not None else "kas"
+        complain(BadArgument(error.format_message(), hint=f"{command} --help"))
+        return Exit.USAGE
     except click.ClickException as error:
-        error.show()
+        complain(KasmosError(error.format_message()))
         return Exit.FAILED
     except click.Abort:
         return 130

@@ -86,20 +86,12 @@ def status_target(
     *, project: str, database: Path, cap: str | None, include: str, focus: str
 ) -> str:
     """Return the request target of the daemon's snapshot that answers these options."""
+    from kasmos_plugin.daemon.client import segment
+
     asked = {"database": str(database), "include": include, "focus": focus}
     if not project:
         asked["cwd"] = str(Path.cwd())
-    query = [f"{name}={_quoted(value)}" for name, value in asked.items() if value]
+    query = [f"{name}={segment(value)}" for name, value in asked.items() if value]
     if cap is not None:
-        query.append(f"cap={_quoted(cap)}")
-    return f"/v1/repos/{_quoted(project) if project else '-'}/live-status?{'&'.join(query)}"
-
-
-def _quoted(text: str) -> str:
-    """Return `text` percent-encoded whole; `urllib.parse` alone would be a third of the time."""
-    return "".join(
-        chr(byte) if byte in _UNRESERVED else f"%{byte:02X}" for byte in os.fsencode(text)
-    )
-
-
-_UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+        query.append(f"cap={segment(cap)}")
+    return f"/v1/repos/{segment(project) if project else '-'}/live-status?{'&'.join(query)}"

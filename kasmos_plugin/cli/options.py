@@ -76,14 +76,14 @@ def complete_projects(
     context: click.Context, parameter: click.Parameter, incomplete: str
 ) -> list[str]:
     """Return the known projects that begin like `incomplete`."""
-    return _completed(context, incomplete, lambda store, _: store.projects.names())
+    return completed(context, incomplete, lambda store, _: store.projects.names())
 
 
 def complete_tasks(
     context: click.Context, parameter: click.Parameter, incomplete: str
 ) -> list[str]:
     """Return the names of the project's tasks that begin like `incomplete`."""
-    return _completed(
+    return completed(
         context,
         incomplete,
         lambda store, wanted: [
@@ -96,15 +96,18 @@ def complete_agents(
     context: click.Context, parameter: click.Parameter, incomplete: str
 ) -> list[str]:
     """Return the ids of the listed agents that begin like `incomplete`."""
-    return _completed(
+    return completed(
         context, incomplete, lambda store, _: [agent.id for agent in store.agents.listed()]
     )
 
 
-def _completed(
+def completed(
     context: click.Context, incomplete: str, names: Callable[[Store, str], Iterable[str]]
 ) -> list[str]:
-    """Ask the store; a shell that completes shows no errors, and nothing is created."""
+    """Return those of `names(store, project option)` that begin like `incomplete`.
+
+    A shell that completes shows no errors, and nothing is created.
+    """
     try:
         store = open_cli_store(context.params.get("db"), create=False)
         try:

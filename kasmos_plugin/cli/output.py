@@ -2,11 +2,19 @@
 
 import sys
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 
 from kasmos_plugin.errors import KasmosError
 from kasmos_plugin.rules.text import clean, clean_block
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+UNBOUND = 100_000
+"""Columns of an output that is no terminal: nothing is cut or folded for a program."""
 
 
 def echo_json(value: object) -> None:
@@ -36,23 +44,35 @@ def complain(error: KasmosError) -> None:
         note(f"hint: {clean(error.hint, 500)}")
 
 
-def table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, empty: str) -> None:
+def console() -> "Console":
+    """Return a console on standard output: colours for a terminal, whole lines for a program."""
+    from rich.console import Console  # 60 ms at start.
+
+    width = None if sys.stdout.isatty() else UNBOUND
+    return Console(highlight=False, markup=False, emoji=False, width=width)
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence["str | Text"]], *, empty: str) -> None:
     """Print rows under quiet column heads, or `empty` when there are none.
 
-    Every cell is cleaned; a narrow terminal folds the last column, a pipe gets everything.
+    Every text cell is cleaned. A terminal too narrow folds what is longest; a program gets it all.
     """
-    from rich.console import Console  # 60 ms at start.
     from rich.table import Table
     from rich.text import Text
 
-    shown = [[Text(clean(cell, 500)) for cell in row] for row in rows]
+    shown = [
+        [Text(clean(cell, 500)) if isinstance(cell, str) else cell for cell in row] for row in rows
+    ]
     if not shown:
         print(empty)
         return
-    console = Console(highlight=False, soft_wrap=not sys.stdout.isatty())
-    grid = Table(box=None, pad_edge=False, header_style="dim")
+    grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     for column in columns:
-        grid.add_column(column, overflow="fold", no_wrap=not sys.stdout.isatty())
+        grid.add_column(column, overflow="fold")
     for row in shown:
         grid.add_row(*row)
-    console.print(grid)
+    out = console()
+    with out.capture() as captured:
+        out.print(grid)
+    for line in captured.get().splitlines():
+        print(line.rstrip())
