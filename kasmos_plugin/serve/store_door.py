@@ -1,0 +1,102 @@
+"""The way to the store for a process that lives long: opened when it can be, looked at every time.
+
+Knows that a file can be replaced, emptied, damaged or made read-only while it is open. Reads no
+task itself.
+"""
+
+import logging
+import os
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+
+from kasmos_plugin.errors import StoreCorrupt, StoreError
+from kasmos_plugin.store import Store, open_store, utc_now
+
+logger = logging.getLogger("kasmos.serve")
+
+_MAGIC = b"SQLite format 3\x00"
+
+
+class StoreDoor:
+    """Hands out the open store, or raises why there is none; used by one thread only."""
+
+    def __init__(self, path: Path, *, now: Callable[[], datetime] = utc_now) -> None:
+        self.path = path
+        self._now = now
+        self._store: Store | None = None
+        self._seen: tuple[int, int, bool] | None = None
+        self._was_open = False
+
+    def open(self) -> Store:
+        """Return the store, made when it is missing: for the start of a server.
+
+        Raises:
+            StoreError: it cannot be used; a later `store()` tries again.
+        """
+        self._replace(open_store(self.path, now=self._now))
+        return self.store()
+
+    def store(self) -> Store:
+        """Return the store of the file that lies at the path now.
+
+        Raises:
+            StoreError: the file is missing, unreadable, damaged, or of a newer kasmos.
+        """
+        seen = self._look()
+        if self._store is None or seen != self._seen:
+            self.close()
+            self._replace(open_store(self.path, now=self._now, create=False))
+        assert self._store is not None
+        return self._store
+
+    def distrust(self) -> None:
+        """Drop the connection, so that the next reader opens the file anew."""
+        self.close()
+
+    def check(self) -> Store:
+        """Return the store, opened with fresh eyes: no page of it comes from a cache.
+
+        Raises:
+            StoreError: as `store`.
+        """
+        self.distrust()
+        return self.store()
+
+    def close(self) -> None:
+        """Close the connection, if there is one."""
+        store, self._store = self._store, None
+        if store is not None:
+            store.close()
+
+    def _replace(self, store: Store) -> None:
+        self.close()
+        self._store, self._seen = store, self._look()
+        self._was_open = True
+
+    def _look(self) -> tuple[int, int, bool]:
+        """Return what tells this file from another one at the same path.
+
+        A connection in WAL mode goes on reading its own pages after the file below it was cut off
+        or overwritten, so the head of the file is read each time: 100 bytes.
+        """
+        try:
+            with self.path.open("rb", buffering=0) as file:
+                head, found = file.read(100), os.fstat(file.fileno())
+        except FileNotFoundError:
+            self.close()
+            raise StoreError(
+                f"There is no store at '{self.path.name}'.", hint="kas daemon add PATH"
+            ) from None
+        except OSError as error:
+            self.close()
+            raise StoreError(
+                f"The store '{self.path.name}' cannot be read: {error.strerror}."
+            ) from error
+        if self._was_open and not head.startswith(_MAGIC):
+            self.close()
+            raise StoreCorrupt(
+                f"The store '{self.path.name}' is damaged: its head was overwritten or cut off.",
+                hint="stop kas, set the file aside, and put a backup from beside it in its place",
+            )
+        return (found.st_dev, found.st_ino, os.access(self.path, os.W_OK))
