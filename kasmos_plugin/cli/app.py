@@ -86,7 +86,8 @@ def run_click(arguments: Sequence[str]) -> int:
         return Exit.USAGE
     except click.UsageError as error:
         command = error.ctx.command_path if error.ctx is not None else "kas"
-        complain(BadArgument(error.format_message(), hint=f"{command} --help"))
+        words = " ".join(error.format_message().split())
+        complain(BadArgument(words, hint=f"{command} --help"))
         return Exit.USAGE
     except click.ClickException as error:
         complain(KasmosError(error.format_message()))

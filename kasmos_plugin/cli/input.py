@@ -1,6 +1,8 @@
 """Texts that a person gives: a plan's file, standard input. Knows no store and no task."""
 
+import re
 import sys
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from kasmos_plugin.errors import BadArgument
@@ -9,6 +11,8 @@ from kasmos_plugin.rules.text import clean
 PLAN_LIMIT = 1024 * 1024
 """Bytes of a plan."""
 
+_AGO = re.compile(r"([0-9]{1,9})([smhd])")
+_SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 _BYTE_ORDER_MARKS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
 
 
@@ -47,6 +51,27 @@ def read_words(given: str) -> str:
     if given != "-":
         return given
     return _text(sys.stdin.buffer.read(PLAN_LIMIT + 1), "The text on standard input").strip()
+
+
+def read_since(given: str, now: datetime) -> datetime:
+    """Return the instant that `10m`, `2h`, `3d` ago or an ISO 8601 time means.
+
+    A time without a zone is the local one.
+
+    Raises:
+        BadArgument: it is neither.
+    """
+    if match := _AGO.fullmatch(given.strip()):
+        try:
+            return now - timedelta(seconds=int(match[1]) * _SECONDS[match[2]])
+        except OverflowError:
+            return datetime.min.replace(tzinfo=UTC)
+    try:
+        return datetime.fromisoformat(given.strip()).astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise BadArgument(
+            f"'{clean(given, 60)}' is no time.", hint="--since 10m, or --since 2026-01-31T14:00"
+        ) from None
 
 
 def _text(content: bytes, what: str) -> str:

@@ -5,6 +5,7 @@ Waiting for a person is amber ▲, running blue ●, done green ✓, broken red 
 
 from dataclasses import dataclass
 
+from kasmos_plugin.contract.event import Level
 from kasmos_plugin.contract.live_status import ActiveAgent, TaskSummary
 from kasmos_plugin.contract.task import SubtaskStatus, Task, TaskStatus
 
@@ -24,6 +25,7 @@ BROKEN = Mark("■", "red")
 UNKNOWN = Mark("◌", "bright_black")
 QUIET = Mark("○", "bright_black")
 """Not begun, or nothing to say."""
+PLAIN = Mark("·", "bright_black")
 PAUSED = Mark("‖", "bright_black")
 
 _SUBTASKS = {
@@ -61,3 +63,10 @@ def agent_mark(agent: ActiveAgent) -> Mark:
     if agent.ready:
         return WAITS
     return RUNS if agent.active else UNKNOWN
+
+
+def level_mark(level: Level | None) -> Mark:
+    """Return the mark of an event."""
+    if level == "error":
+        return BROKEN
+    return WAITS if level == "warn" else PLAIN

@@ -1,5 +1,6 @@
 """Options and arguments that commands share, what they mean, and how a shell completes them."""
 
+import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -49,6 +50,13 @@ def task_argument(command: _Command) -> _Command:
     return click.argument("task", metavar="TASK", shell_complete=complete_tasks)(command)
 
 
+class InOrder(click.Group):
+    """A group that lists its commands in the order of the source, as a person meets them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
+
+
 def database_path(db: Path | None) -> Path:
     """Return the store's absolute path for an optional `--db`."""
     return db.expanduser().absolute() if db is not None else paths.database()
@@ -61,6 +69,19 @@ def open_cli_store(db: Path | None, *, create: bool = True) -> Store:
         StoreError: it cannot be opened.
     """
     return open_store(database_path(db), create=create)
+
+
+def open_for_reading(db: Path | None) -> Store:
+    """Open the store of a command that only looks.
+
+    A store that was named must be there: a wrong path is no empty store. The default one is made,
+    so that the first look at a fresh machine says that nothing is registered.
+
+    Raises:
+        StoreError: it cannot be opened.
+    """
+    is_named = db is not None or bool(os.environ.get("KASMOS_DB"))
+    return open_store(database_path(db), create=not is_named)
 
 
 def choose_project(store: Store, wanted: str) -> str:

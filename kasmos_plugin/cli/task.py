@@ -1,47 +1,51 @@
 """`kas task`: tasks of the store, made, shown and moved. The store decides; this only speaks."""
 
 import sys
-from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import get_args
 
 import click
 
 from kasmos_plugin.cli.input import read_plan, read_words
-from kasmos_plugin.cli.marks import Mark, subtask_mark, task_mark
+from kasmos_plugin.cli.marks import task_mark
 from kasmos_plugin.cli.options import (
+    InOrder,
     choose_project,
     completed,
     db_option,
     json_option,
     open_cli_store,
+    open_for_reading,
     project_option,
     task_argument,
 )
 from kasmos_plugin.cli.output import console, echo_json, echo_models, note, table
+from kasmos_plugin.cli.task_view import (
+    cleaned,
+    feedback_head,
+    is_waiting,
+    legal_now,
+    progress_words,
+    shape,
+    status_words,
+    task_lines,
+)
 from kasmos_plugin.contract.task import (
     ACTIVE_STATUSES,
-    Feedback,
     LifecycleEvent,
-    Phase,
     PrCheckStatus,
     PrReviewDecision,
     Subtask,
     SubtaskStatus,
     Task,
     TaskStatus,
-    Wave,
 )
 from kasmos_plugin.errors import BadArgument
-from kasmos_plugin.rules.lifecycle import Position, legal_events
 from kasmos_plugin.rules.text import clean, clean_block
 from kasmos_plugin.store import Store
 from kasmos_plugin.summary import age, plural
-
-if TYPE_CHECKING:
-    from rich.text import Text
 
 
 def complete_legal_events(
@@ -51,12 +55,12 @@ def complete_legal_events(
 
     def legal(store: Store, project: str) -> tuple[str, ...]:
         named = str(context.params.get("task") or "")
-        return _legal(store.tasks.get(choose_project(store, project), named))
+        return legal_now(store.tasks.get(choose_project(store, project), named))
 
     return completed(context, incomplete, legal)
 
 
-@click.group()
+@click.group(cls=InOrder)
 def task() -> None:
     """Create, show and move tasks.
 
@@ -132,29 +136,31 @@ def list_(
     wanted = {TaskStatus(status) for status in statuses} or set(
         TaskStatus if with_ended else ACTIVE_STATUSES
     )
-    with closing(open_cli_store(db)) as store:
+    with closing(open_for_reading(db)) as store:
         chosen = choose_project(store, project)
         every = store.tasks.list(chosen)
     found = [task for task in every if task.status in wanted]
     if as_json:
-        echo_models(_public(task) for task in found)
+        echo_models(cleaned(task) for task in found)
         return
     now = datetime.now(UTC)
     table(
         ("", "task", "status", "progress", "since", "branch", "topic"),
         [
             (
-                _mark(task_mark(task, is_waiting=is_waiting(task))),
+                shape(task_mark(task, is_waiting=is_waiting(task))),
                 task.filename,
-                _status(task),
-                _progress(task),
+                status_words(task),
+                progress_words(task),
                 age(task.phase_at, now),
                 task.branch,
                 task.topic,
             )
             for task in found
         ],
-        empty=f"Project '{clean(chosen)}' has no such task." if every else _no_task(chosen),
+        empty=f"no such task in project '{clean(chosen)}'"
+        if every
+        else f"no task in project '{clean(chosen)}' yet: kas task create PLAN.md",
     )
     if hidden := len(every) - len(found):
         note(f"{plural(hidden, 'other task')}: kas task list --all")
@@ -174,7 +180,7 @@ def show(task: str, with_plan: bool, project: str, db: Path | None, as_json: boo
       kas task show auth
       kas task show auth --plan > plan.md
     """
-    with closing(open_cli_store(db)) as store, store.reading():
+    with closing(open_for_reading(db)) as store, store.reading():
         chosen = choose_project(store, project)
         found = store.tasks.get(chosen, task)
         waves = store.tasks.waves(chosen, task)
@@ -183,20 +189,20 @@ def show(task: str, with_plan: bool, project: str, db: Path | None, as_json: boo
     if as_json:
         echo_json(
             {
-                **_public(found).model_dump(mode="json"),
+                **cleaned(found).model_dump(mode="json"),
                 "waves": [
                     wave.model_dump(mode="json")
                     | {"subtasks": [_plain(s) for s in subtasks if s.wave == wave.wave]}
                     for wave in waves
                 ],
-                "legal_events": [event.value for event in _legal(found)],
+                "legal_events": [event.value for event in legal_now(found)],
                 **({"plan": plan} if with_plan else {}),
             }
         )
     elif with_plan:
         click.echo(clean_block(plan) if sys.stdout.isatty() else plan, nl=not plan.endswith("\n"))
     else:
-        for line in _shown(found, waves, subtasks, datetime.now(UTC)):
+        for line in task_lines(found, waves, subtasks, datetime.now(UTC)):
             console().print(line, soft_wrap=True)
 
 
@@ -328,7 +334,7 @@ def feedback(task: str, project: str, db: Path | None, as_json: bool) -> None:
       kas task feedback auth
       kas task feedback auth --json
     """
-    with closing(open_cli_store(db)) as store:
+    with closing(open_for_reading(db)) as store:
         found = store.tasks.feedback(choose_project(store, project), task)
     if as_json:
         echo_models(said.model_copy(update={"text": clean_block(said.text)}) for said in found)
@@ -339,7 +345,7 @@ def feedback(task: str, project: str, db: Path | None, as_json: bool) -> None:
     for index, said in enumerate(found):
         if index:
             print()
-        print(_feedback_head(said, now))
+        print(feedback_head(said, now))
         print(clean_block(said.text))
 
 
@@ -400,28 +406,10 @@ def delete(task: str, yes: bool, project: str, db: Path | None) -> None:
     print(f"deleted {clean(found.filename)}")
 
 
-def is_waiting(task: Task) -> bool:
-    """Return whether the stored task waits for a person; the health of its agents is not asked."""
-    is_undecided = bool(task.block_reason) or task.phase is Phase.WAVE_WAITING
-    has_feedback = task.status is TaskStatus.IMPLEMENTING and bool(task.feedback.strip())
-    return task.status in ACTIVE_STATUSES and (is_undecided or has_feedback)
-
-
-def _legal(task: Task) -> tuple[LifecycleEvent, ...]:
-    return legal_events(
-        Position(
-            status=task.status,
-            phase=task.phase,
-            active_wave=task.active_wave,
-            total_waves=task.total_waves,
-        )
-    )
-
-
 def _ask_to_delete(store: Store, found: Task) -> None:
     if not sys.stdin.isatty():
         raise BadArgument("Deleting needs a yes, and nobody can be asked here.", hint="--yes")
-    asked = f"Delete '{clean(found.filename)}' ({_status(found)}) of '{clean(found.project)}'?"
+    asked = f"Delete '{clean(found.filename)}' ({status_words(found)}) of '{clean(found.project)}'?"
     if not click.confirm(asked, err=True):
         store.close()
         raise click.Abort
@@ -429,104 +417,13 @@ def _ask_to_delete(store: Store, found: Task) -> None:
 
 def _tell(task: Task, *, as_json: bool) -> None:
     if as_json:
-        echo_json(_public(task))
+        echo_json(cleaned(task))
         return
-    words = [_status(task), _progress(task)]
+    words = [status_words(task), progress_words(task)]
     if task.block_reason:
         words.append(f"blocked: {clean(task.block_reason)}")
     print(f"{clean(task.filename)}: {', '.join(words)}")
 
 
-def _public(task: Task) -> Task:
-    """Return the task with the texts cleaned that are stored as they were given."""
-    return task.model_copy(
-        update={
-            "feedback": clean_block(task.feedback),
-            "block_reason": clean(task.block_reason),
-        }
-    )
-
-
 def _plain(subtask: Subtask) -> dict[str, object]:
     return subtask.model_dump(mode="json", exclude={"wave"})
-
-
-def _status(task: Task) -> str:
-    if task.phase is None or task.phase.value == task.status.value:
-        return task.status.value
-    return f"{task.status.value}, {task.phase.value.replace('_', ' ')}"
-
-
-def _progress(task: Task) -> str:
-    if not task.total_waves:
-        return "no waves"
-    done = f"{task.subtasks_done}/{task.subtasks_total} done"
-    return f"wave {task.active_wave}/{task.total_waves}, {done}" if task.active_wave else done
-
-
-def _no_task(project: str) -> str:
-    return f"Project '{clean(project)}' has no task yet: kas task create PLAN.md"
-
-
-def _feedback_head(said: Feedback, now: datetime) -> str:
-    state = "current" if said.is_current else "historical"
-    return f"review cycle {said.review_cycle}, {state}, {age(said.at, now)}"
-
-
-def _mark(mark: Mark) -> "Text":
-    from rich.text import Text
-
-    return Text(mark.shape, style=mark.style)
-
-
-def _shown(
-    task: Task, waves: tuple[Wave, ...], subtasks: tuple[Subtask, ...], now: datetime
-) -> Iterator["Text"]:
-    from rich.text import Text
-
-    mark = task_mark(task, is_waiting=is_waiting(task))
-    yield Text.assemble(
-        (mark.shape, mark.style), " ", (clean(task.filename), "bold"), f"  {_status(task)}"
-    )
-    for name, value in _facts(task, now):
-        yield Text.assemble((f"{name:<10}", "dim"), value)
-    for wave in waves:
-        yield Text("")
-        title = f"wave {wave.wave}" + (f": {clean(wave.title)}" if wave.title else "")
-        yield Text.assemble((title, "bold"), " (active)" if wave.wave == task.active_wave else "")
-        for one in (one for one in subtasks if one.wave == wave.wave):
-            shape = subtask_mark(one.status)
-            yield Text.assemble(
-                "  ",
-                (shape.shape, shape.style),
-                f" {one.number}. {clean(one.title)}",
-                (f"  {one.status.value}", "dim"),
-            )
-
-
-def _facts(task: Task, now: datetime) -> Iterator[tuple[str, str]]:
-    yield "progress", _progress(task)
-    yield "since", age(task.phase_at, now)
-    if task.block_reason and task.blocked_at is not None:
-        yield "blocked", f"{clean(task.block_reason)} ({age(task.blocked_at, now)})"
-    if task.feedback.strip():
-        yield "feedback", f"{clean(task.feedback, 100)}  (kas task feedback {task.filename})"
-    if task.review_cycle:
-        yield "review", f"cycle {task.review_cycle}"
-    if task.last_verify_outcome:
-        yield "verified", task.last_verify_outcome
-    if pull_request := " · ".join(_pull_request(task)):
-        yield "pr", pull_request
-    for name in ("goal", "topic", "branch"):
-        if value := clean(getattr(task, name), 500):
-            yield name, value
-    yield "next", ", ".join(_legal(task)) or "nothing"
-
-
-def _pull_request(task: Task) -> Iterator[str]:
-    if task.pr_url:
-        yield clean(task.pr_url, 2_000)
-    if task.pr_check_status:
-        yield f"checks {task.pr_check_status}"
-    if task.pr_review_decision:
-        yield f"review {task.pr_review_decision.replace('_', ' ')}"

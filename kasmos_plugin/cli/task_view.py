@@ -1,0 +1,134 @@
+"""A stored task in words and marks for the terminal. Knows no command and no store."""
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from kasmos_plugin.cli.marks import Mark, subtask_mark, task_mark
+from kasmos_plugin.contract.task import (
+    ACTIVE_STATUSES,
+    Feedback,
+    LifecycleEvent,
+    Phase,
+    Subtask,
+    Task,
+    TaskStatus,
+    Wave,
+)
+from kasmos_plugin.rules.lifecycle import Position, legal_events
+from kasmos_plugin.rules.text import clean, clean_block
+from kasmos_plugin.summary import age
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+
+def is_waiting(task: Task) -> bool:
+    """Return whether the stored task waits for a person; the health of its agents is not asked."""
+    is_undecided = bool(task.block_reason) or task.phase is Phase.WAVE_WAITING
+    has_feedback = task.status is TaskStatus.IMPLEMENTING and bool(task.feedback.strip())
+    return task.status in ACTIVE_STATUSES and (is_undecided or has_feedback)
+
+
+def legal_now(task: Task) -> tuple[LifecycleEvent, ...]:
+    """Return the events that the task's present state allows."""
+    return legal_events(
+        Position(
+            status=task.status,
+            phase=task.phase,
+            active_wave=task.active_wave,
+            total_waves=task.total_waves,
+        )
+    )
+
+
+def cleaned(task: Task) -> Task:
+    """Return the task with the texts cleaned that are stored as they were given."""
+    return task.model_copy(
+        update={
+            "feedback": clean_block(task.feedback),
+            "block_reason": clean(task.block_reason),
+        }
+    )
+
+
+def status_words(task: Task) -> str:
+    """Return status and phase, such as `implementing, wave running`."""
+    if task.phase is None or task.phase.value == task.status.value:
+        return task.status.value
+    return f"{task.status.value}, {task.phase.value.replace('_', ' ')}"
+
+
+def progress_words(task: Task) -> str:
+    """Return how far it is; a plan without waves is `no waves`, never complete."""
+    if not task.total_waves:
+        return "no waves"
+    done = f"{task.subtasks_done}/{task.subtasks_total} done"
+    return f"wave {task.active_wave}/{task.total_waves}, {done}" if task.active_wave else done
+
+
+def feedback_head(said: Feedback, now: datetime) -> str:
+    """Return the line above the text of a feedback."""
+    state = "current" if said.is_current else "historical"
+    return f"review cycle {said.review_cycle}, {state}, {age(said.at, now)}"
+
+
+def shape(mark: Mark) -> "Text":
+    """Return a mark as a cell of a table."""
+    from rich.text import Text
+
+    return Text(mark.shape, style=mark.style)
+
+
+def task_lines(
+    task: Task, waves: tuple[Wave, ...], subtasks: tuple[Subtask, ...], now: datetime
+) -> Iterator["Text"]:
+    """Yield a task in full, line by line: state, facts, then its waves."""
+    from rich.text import Text
+
+    mark = task_mark(task, is_waiting=is_waiting(task))
+    yield Text.assemble(
+        (mark.shape, mark.style), " ", (clean(task.filename), "bold"), f"  {status_words(task)}"
+    )
+    for name, value in _facts(task, now):
+        yield Text.assemble((f"{name:<10}", "dim"), value)
+    for wave in waves:
+        yield Text("")
+        title = f"wave {wave.wave}" + (f": {clean(wave.title)}" if wave.title else "")
+        yield Text.assemble((title, "bold"), " (active)" if wave.wave == task.active_wave else "")
+        for one in (one for one in subtasks if one.wave == wave.wave):
+            its = subtask_mark(one.status)
+            yield Text.assemble(
+                "  ",
+                (its.shape, its.style),
+                f" {one.number}. {clean(one.title)}",
+                (f"  {one.status.value}", "dim"),
+            )
+
+
+def _facts(task: Task, now: datetime) -> Iterator[tuple[str, str]]:
+    yield "progress", progress_words(task)
+    yield "since", age(task.phase_at, now)
+    if task.block_reason and task.blocked_at is not None:
+        yield "blocked", f"{clean(task.block_reason)} ({age(task.blocked_at, now)})"
+    if task.feedback.strip():
+        yield "feedback", f"{clean(task.feedback, 100)}  (kas task feedback {task.filename})"
+    if task.review_cycle:
+        yield "review", f"cycle {task.review_cycle}"
+    if task.last_verify_outcome:
+        yield "verified", task.last_verify_outcome
+    if pull_request := " · ".join(_pull_request(task)):
+        yield "pr", pull_request
+    for name in ("goal", "topic", "branch"):
+        if value := clean(getattr(task, name), 500):
+            yield name, value
+    yield "next", ", ".join(legal_now(task)) or "nothing"
+
+
+def _pull_request(task: Task) -> Iterator[str]:
+    if task.pr_url:
+        yield clean(task.pr_url, 2_000)
+    if task.pr_check_status:
+        yield f"checks {task.pr_check_status}"
+    if task.pr_review_decision:
+        yield f"review {task.pr_review_decision.replace('_', ' ')}"
