@@ -10,7 +10,7 @@ import secrets
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from kasmos_plugin.errors import KasmosError
 from kasmos_plugin.serve import bridge
 from kasmos_plugin.serve.cache import SnapshotCache
-from kasmos_plugin.serve.daemon_link import DaemonLink
+from kasmos_plugin.serve.daemon_link import DaemonLink, Heard
 from kasmos_plugin.serve.guard import MAX_BODY_BYTES, Guard
 from kasmos_plugin.serve.health import health_handler
 from kasmos_plugin.serve.http import ASGIApp, router
@@ -91,7 +91,7 @@ def run(settings: Settings, *, ready: Callable[[Ready], None]) -> None:
 
 def build_apps(
     door: StoreDoor,
-    link: DaemonLink,
+    ask_daemon: Callable[[str], Awaitable[Heard]],
     *,
     monitor_port: int,
     mcp_port: int,
@@ -103,7 +103,7 @@ def build_apps(
     from kasmos_plugin.serve import mcp_server  # The SDK takes most of the start.
     from kasmos_plugin.widget.document import widget_hash, widget_html
 
-    sources = Sources(door, link.ask)
+    sources = Sources(door, ask_daemon)
     cache = SnapshotCache(sources.gather, now=utc_now, monotonic=monotonic)
     health = health_handler(door, instance=instance)
     server = mcp_server.build_server(
@@ -141,7 +141,7 @@ async def _serve(settings: Settings, listeners: Listeners, ready: Callable[[Read
     try:
         apps = build_apps(
             door,
-            link,
+            link.ask,
             monitor_port=listeners.monitor_port,
             mcp_port=listeners.mcp_port,
             instance=instance,
