@@ -1,0 +1,440 @@
+"""The live view as lines: a snapshot fitted into a terminal's size. Pure; knows no terminal.
+
+Who waits for a person stands first, then whether it moves, then where everything is. What does not
+fit is counted, never dropped without a word.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from rich.text import Text
+
+from kasmos_plugin.cli.grid import fitted, grid, spread
+from kasmos_plugin.cli.marks import (
+    BROKEN,
+    DONE,
+    QUIET,
+    RUNS,
+    UNKNOWN,
+    WAITS,
+    Mark,
+    agent_mark,
+    level_mark,
+    subtask_mark,
+    task_mark,
+)
+from kasmos_plugin.contract.live_status import (
+    ActiveAgent,
+    AttentionItem,
+    EventItem,
+    FocusSubtask,
+    LiveStatus,
+    TaskFocus,
+    TaskSummary,
+)
+from kasmos_plugin.contract.task import ACTIVE_STATUSES, SubtaskStatus
+from kasmos_plugin.summary import ATTENTION_WORDS, age, agent_count, agent_state, plural
+from kasmos_plugin.summary import waiting_count as waiting
+
+TWO_COLUMNS_FROM = 150
+_AGENT_WORDS = ("running", "ready", "loading", "quiet", "paused", "needs a look", "unknown")
+_MENDING = {
+    "daemon_unreachable": "kas daemon start",
+    "daemon_incompatible": "kas daemon stop && kas daemon start",
+}
+BAR = 10
+"""Marks of a progress bar at most."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sight:
+    """What is known when the screen is drawn: the last good snapshot, and how it went since."""
+
+    status: LiveStatus | None = None
+    age_s: float = 0.0
+    """Since the snapshot came, by a clock that nobody sets."""
+    problem: str = ""
+    """Why the last look failed; empty while all is well."""
+    hint: str = ""
+    retry_s: float = 0.0
+
+
+@dataclass(frozen=True)
+class _Section:
+    title: Text
+    rows: Sequence[Text]
+    hidden: int = 0
+    """Rows that the snapshot itself left out."""
+    least: int = 3
+    """Rows that it has before any other section gets more."""
+    floor: int = 2
+    """Rows that it keeps while one below it can still give some."""
+
+
+def draw(sight: Sight, *, width: int, height: int) -> list[Text]:
+    """Return at most `height` lines of `width` cells."""
+    status = sight.status
+    if status is None:
+        return [fitted(Text("asking …", "dim"), width)]
+    lines = [*_head(status, sight, width), *_problem(sight, width), *_notices(status, width)]
+    unseen: list[str] = []
+    room = height - len(lines) - 1
+    now = status.generated_at
+    if width >= TWO_COLUMNS_FROM:
+        left_width = (width - 4) * 45 // 100
+        right_width = width - 4 - left_width
+        left = _stack(
+            [
+                _attention(status, left_width),
+                _tasks(status, left_width),
+                _focus(status, left_width),
+            ],
+            room,
+            left_width,
+            unseen,
+        )
+        right = _stack(
+            [_agents(status, right_width), _events(status, now, right_width)],
+            room,
+            right_width,
+            unseen,
+        )
+        lines += _beside(left, right, left_width, right_width)
+    else:
+        sections = [
+            _attention(status, width),
+            _agents(status, width),
+            _tasks(status, width),
+            _focus(status, width),
+            _events(status, now, width),
+        ]
+        lines += _stack(sections, room, width, unseen)
+    lines = lines[: height - 1]
+    lines += [Text(" " * width)] * (height - 1 - len(lines))
+    return [*lines, _foot(status, unseen, width)][:height]
+
+
+def headline(status: LiveStatus) -> Text:
+    """Return the one sentence that a person looks for: does something wait, does it move."""
+    now = status.generated_at
+    if count := waiting(status):
+        moments = [item.since for item in status.attention if item.since is not None]
+        oldest = f" · {age(min(moments), now)}" if moments else ""
+        words = "waits for you" if count == 1 else "wait for you"
+        return _marked(WAITS, f"{count} {words}{oldest}", bold=True)
+    if not status.daemon_running:
+        return _marked(UNKNOWN, "agents unknown · store only")
+    if any(agent.active for agent in status.active_agents):
+        return _marked(RUNS, "all moving")
+    latest = status.events[0].at.astimezone() if status.events else None
+    return _marked(QUIET, f"idle since {latest:%H:%M}" if latest is not None else "idle")
+
+
+def _head(status: LiveStatus, sight: Sight, width: int) -> Iterator[Text]:
+    is_stale = bool(sight.problem)
+    freshness = f"stale · {_seconds(sight.age_s)}" if is_stale else "live"
+    right = Text.assemble(
+        (status.project or "no project", "bold"),
+        "   ",
+        (freshness, BROKEN.style if is_stale else "dim"),
+        "" if is_stale else (f" · {_seconds(sight.age_s)}", "dim"),
+    )
+    yield spread(Text.assemble(headline(status), "   ", _agent_counts(status)), right, width)
+    counts = [(name.value, getattr(status.lifecycle, name.value)) for name in ACTIVE_STATUSES]
+    line = Text()
+    for index, (name, count) in enumerate(counts):
+        line.append("   " if index else "")
+        line.append(f"{name} ", "" if count else "dim")
+        line.append(str(count), "bold" if count else "dim")
+    yield fitted(line, width)
+
+
+def _agent_counts(status: LiveStatus) -> Text:
+    if not status.daemon_running:
+        is_said_already = not waiting(status)
+        return Text() if is_said_already else _marked(UNKNOWN, "agents unknown")
+    agents = status.active_agents
+    if not agents:
+        return Text("no agents", "dim")
+    if status.truncated.active_agents:
+        return Text(plural(agent_count(status), "agent"))
+    counts: dict[str, int] = {}
+    for agent in agents:
+        word = _agent_word(agent)
+        counts[word] = counts.get(word, 0) + 1
+    return Text(" · ".join(f"{counts[word]} {word}" for word in _AGENT_WORDS if word in counts))
+
+
+def _agent_word(agent: ActiveAgent) -> str:
+    """Return the state in one word or two; `summary` decides it, this only shortens."""
+    state = agent_state(agent)
+    return {"ready, waits for a person": "ready", "alive, quiet": "quiet"}.get(state, state)
+
+
+def _problem(sight: Sight, width: int) -> Iterator[Text]:
+    if sight.problem:
+        line = _marked(BROKEN, sight.problem)
+        yield spread(line, Text(f"retrying in {_seconds(sight.retry_s)} · r now", "dim"), width)
+        if sight.hint:
+            yield fitted(Text(f"  {sight.hint}", "dim"), width)
+
+
+def _notices(status: LiveStatus, width: int) -> Iterator[Text]:
+    for notice in status.notices:
+        yield fitted(_marked(UNKNOWN, notice.message), width)
+
+
+def _attention(status: LiveStatus, width: int) -> _Section:
+    now = status.generated_at
+    rows = [_attention_row(item, now) for item in status.attention]
+    total = waiting(status)
+    return _Section(
+        Text(f"waiting for you {total}", f"bold {WAITS.style}"),
+        grid(rows, width, keep=4, stretch=3),
+        status.truncated.attention,
+        least=6,
+        floor=4,
+    )
+
+
+def _attention_row(item: AttentionItem, now: datetime) -> list[Text]:
+    is_broken = item.kind == "stale_instance"
+    words = ATTENTION_WORDS[item.kind] if item.task else "an agent needs a look"
+    detail = f": {item.detail}" if item.detail else ""
+    return [
+        _shape(BROKEN if is_broken else WAITS),
+        Text((age(item.since, now) if item.since is not None else "").rjust(3), "bold"),
+        Text(item.task, "bold"),
+        Text(f"{words}{detail}"),
+        Text(item.agent, "dim"),
+    ]
+
+
+def _agents(status: LiveStatus, width: int) -> _Section:
+    now = status.generated_at
+    rows = [_agent_row(agent, now) for agent in status.active_agents]
+    if not status.daemon_running:
+        codes = {notice.code for notice in status.notices}
+        mending = next((_MENDING[code] for code in _MENDING if code in codes), "kas daemon status")
+        return _Section(Text("agents unknown", "bold dim"), [_teaching(mending, width)])
+    title = Text(f"agents {agent_count(status)}", "bold")
+    if not rows:
+        return _Section(title, [_teaching("none: kas agent run --task TASK -- CMD", width)])
+    return _Section(title, grid(rows, width, keep=5), status.truncated.active_agents)
+
+
+def _agent_row(agent: ActiveAgent, now: datetime) -> list[Text]:
+    place = " ".join(
+        word
+        for word in (
+            f"w{agent.wave}" if agent.wave else "",
+            f"t{agent.task_number}" if agent.task_number else "",
+        )
+        if word
+    )
+    since = ""
+    if agent.stage and agent.stage_since is not None and not agent.health and not agent.paused:
+        since = f" {age(agent.stage_since, now)}"
+    last = f"{age(agent.last_activity, now)} ago" if agent.last_activity is not None else ""
+    mark = agent_mark(agent)
+    return [
+        _shape(mark),
+        Text(agent.role),
+        Text(agent.task),
+        Text(place),
+        Text(f"{_agent_word(agent)}{since}", mark.style if agent.health or agent.ready else ""),
+        Text(last.replace("now ago", "now"), "dim"),
+        Text(agent.branch, "dim"),
+        Text("" if agent.worktree == agent.branch else agent.worktree, "dim"),
+        Text(agent.id, "dim"),
+    ]
+
+
+def _tasks(status: LiveStatus, width: int) -> _Section:
+    tasks = status.tasks or ()
+    if status.focus is not None and [task.filename for task in tasks] == [status.focus.filename]:
+        return _Section(Text(), [])  # The section of the focused task says the same and more.
+    rows = [_task_row(task) for task in tasks]
+    title = Text(f"tasks {status.lifecycle.total}", "bold")
+    if not rows:
+        return _Section(title, [_teaching("none active: kas task create PLAN.md", width)])
+    return _Section(title, grid(rows, width, keep=4), status.truncated.tasks)
+
+
+def _task_row(task: TaskSummary) -> list[Text]:
+    wave = f"wave {task.active_wave}/{task.total_waves}" if task.active_wave else ""
+    checks = f"checks {task.pr_check_status}" if task.pr_check_status else ""
+    return [
+        _shape(task_mark(task, is_waiting=task.blocked)),
+        Text(task.filename, "bold"),
+        Text(_state_words(task)),
+        progress_bar(task.subtasks_done, task.subtasks_total, total_waves=task.total_waves),
+        Text(wave),
+        Text(checks, BROKEN.style if task.pr_check_status == "failing" else "dim"),
+        Text(task.branch, "dim"),
+        Text(task.topic, "dim"),
+    ]
+
+
+def _state_words(task: TaskSummary) -> str:
+    words = (task.phase or task.status).value.replace("_", " ")
+    return f"{words} · cycle {task.review_cycle}" if task.review_cycle else words
+
+
+def progress_bar(done: int, total: int, *, total_waves: int) -> Text:
+    """Return `●●●○○ 3/5`; a plan without waves is `no waves`, never a full bar."""
+    if not total_waves or not total:
+        return Text("no waves", "dim")
+    marks = min(total, BAR)
+    full = done * marks // total
+    return Text.assemble(
+        ("●" * full, DONE.style), ("○" * (marks - full), QUIET.style), f" {done}/{total}"
+    )
+
+
+def _focus(status: LiveStatus, width: int) -> _Section:
+    focus = status.focus
+    if focus is None:
+        return _Section(Text(), [])
+    rows = [Text(focus.goal, "dim")] if focus.goal else []
+    if not focus.waves:
+        rows.append(Text("no waves", "dim"))
+    for wave in focus.waves:
+        title = f"wave {wave.wave}" + (f": {wave.title}" if wave.title else "")
+        rows.append(Text(title, "bold" if wave.active else "dim"))
+        rows += [_subtask_row(subtask) for subtask in wave.tasks]
+    title_line = Text.assemble((f"task {focus.filename}", "bold"), f"  {_readiness(status, focus)}")
+    return _Section(title_line, [fitted(row, width) for row in rows], least=5)
+
+
+def _subtask_row(subtask: FocusSubtask) -> Text:
+    mark = subtask_mark(subtask.status)
+    is_quiet = subtask.status in (SubtaskStatus.PENDING, SubtaskStatus.DONE)
+    return Text.assemble(
+        ("  ", ""),
+        (mark.shape, mark.style),
+        f" {subtask.number}. {subtask.title}  ",
+        (subtask.status.value, "dim" if is_quiet else mark.style),
+    )
+
+
+def _readiness(status: LiveStatus, focus: TaskFocus) -> str:
+    ready = focus.readiness
+    summary = next((task for task in status.tasks or () if task.filename == focus.filename), None)
+    facts = [_state_words(summary) if summary is not None else ready.status.value]
+    subtasks = [subtask for wave in focus.waves for subtask in wave.tasks]
+    if subtasks:
+        done = sum(subtask.status is SubtaskStatus.DONE for subtask in subtasks)
+        facts.append(f"{done}/{len(subtasks)} done")
+    if ready.has_review_feedback:
+        facts.append("review feedback")
+    if ready.pr_check_status:
+        facts.append(f"checks {ready.pr_check_status}")
+    if ready.last_verify_outcome:
+        facts.append(f"last verification {ready.last_verify_outcome}")
+    return " · ".join(facts)
+
+
+def _events(status: LiveStatus, now: datetime, width: int) -> _Section:
+    events = status.events or ()
+    rows = [_event_row(event, now) for event in events]
+    total = len(events) + status.truncated.events
+    return _Section(Text(f"events {total}", "bold"), grid(rows, width, keep=4, stretch=3))
+
+
+def _event_row(event: EventItem, now: datetime) -> list[Text]:
+    mark = level_mark(event.level)
+    loud = mark.style if event.level in ("warn", "error") else ""
+    return [
+        _shape(mark),
+        Text(age(event.at, now).rjust(3), "dim"),
+        Text(event.task or event.agent, "bold" if event.task else "dim"),
+        Text(event.message, loud),
+    ]
+
+
+def _stack(sections: Sequence[_Section], room: int, width: int, unseen: list[str]) -> list[Text]:
+    """Return the sections one below the other in at most `room` lines; name those left out."""
+    shown = [section for section in sections if section.rows]
+    counts = _fit(shown, room)
+    lines: list[Text] = []
+    for section, count in zip(shown, counts, strict=True):
+        if count < 0:
+            unseen.append(section.title.plain)
+            continue
+        lines.append(Text(" " * width))
+        left_out = len(section.rows) - count + section.hidden
+        title = section.title
+        if left_out and not count:
+            title = Text.assemble(title, (" · not shown here", "dim"))
+        lines.append(fitted(title, width))
+        lines += section.rows[:count]
+        if left_out and count:
+            lines.append(fitted(Text(f"and {left_out} more", "dim"), width))
+    return lines[:room]
+
+
+def _fit(sections: Sequence[_Section], room: int) -> list[int]:
+    """Return how many rows of each section are shown; -1 where not even its title is.
+
+    Each begins with its least; then the first that can still grow does, so that order is priority.
+    """
+    counts = [min(len(section.rows), section.least) for section in sections]
+
+    def total() -> int:
+        return sum(
+            2 + count + (1 if 0 < count < len(s.rows) or (count and s.hidden) else 0)
+            for s, count in zip(sections, counts, strict=True)
+            if count >= 0
+        )
+
+    from_below = list(reversed(range(len(sections))))
+    steps = [(sections[index].floor, index) for index in from_below]
+    for floor, index in [*steps, *((0, index) for index in from_below)]:
+        while total() > room and counts[index] > floor:
+            counts[index] -= 1
+        if total() > room and counts[index] == 0 and index:
+            counts[index] = -1
+    for index, section in enumerate(sections):
+        while 0 <= counts[index] < len(section.rows):
+            counts[index] += 1
+            if total() > room:
+                counts[index] -= 1
+                break
+    return counts
+
+
+def _beside(left: list[Text], right: list[Text], left_width: int, right_width: int) -> list[Text]:
+    blank_left, blank_right = Text(" " * left_width), Text(" " * right_width)
+    height = max(len(left), len(right))
+    left = left + [blank_left] * (height - len(left))
+    right = right + [blank_right] * (height - len(right))
+    return [Text.assemble(one, "    ", other) for one, other in zip(left, right, strict=True)]
+
+
+def _foot(status: LiveStatus, unseen: list[str], width: int) -> Text:
+    words = ["q quit", "r refresh"]
+    if len(status.projects or ()) > 1:
+        words.append("p next project")
+    if unseen:
+        words.append(f"no room for {', '.join(unseen)}")
+    about = f"daemon up {status.uptime}" if status.daemon_running and status.uptime else ""
+    return spread(Text(" · ".join(words), "dim"), Text(about, "dim"), width)
+
+
+def _seconds(seconds: float) -> str:
+    return f"{max(int(seconds), 0)}s"
+
+
+def _marked(mark: Mark, words: str, *, bold: bool = False) -> Text:
+    style = f"{'bold ' if bold else ''}{mark.style}"
+    return Text.assemble((f"{mark.shape} ", style), (words, style))
+
+
+def _teaching(words: str, width: int) -> Text:
+    return fitted(Text(words, "dim"), width)
+
+
+def _shape(mark: Mark) -> Text:
+    return Text(mark.shape, mark.style)
