@@ -4,7 +4,7 @@ Who waits for a person stands first, then whether it moves, then where everythin
 fit is counted, never dropped without a word.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -24,6 +24,7 @@ from kasmos_plugin.cli.marks import (
     subtask_mark,
     task_mark,
 )
+from kasmos_plugin.cli.stack import Section, beside, stack
 from kasmos_plugin.contract.live_status import (
     ActiveAgent,
     AttentionItem,
@@ -60,18 +61,6 @@ class Sight:
     retry_s: float = 0.0
 
 
-@dataclass(frozen=True)
-class _Section:
-    title: Text
-    rows: Sequence[Text]
-    hidden: int = 0
-    """Rows that the snapshot itself left out."""
-    least: int = 3
-    """Rows that it has before any other section gets more."""
-    floor: int = 2
-    """Rows that it keeps while one below it can still give some."""
-
-
 def draw(sight: Sight, *, width: int, height: int) -> list[Text]:
     """Return at most `height` lines of `width` cells."""
     status = sight.status
@@ -84,7 +73,7 @@ def draw(sight: Sight, *, width: int, height: int) -> list[Text]:
     if width >= TWO_COLUMNS_FROM:
         left_width = (width - 4) * 45 // 100
         right_width = width - 4 - left_width
-        left = _stack(
+        left = stack(
             [
                 _attention(status, left_width),
                 _tasks(status, left_width),
@@ -94,13 +83,13 @@ def draw(sight: Sight, *, width: int, height: int) -> list[Text]:
             left_width,
             unseen,
         )
-        right = _stack(
+        right = stack(
             [_agents(status, right_width), _events(status, now, right_width)],
             room,
             right_width,
             unseen,
         )
-        lines += _beside(left, right, left_width, right_width)
+        lines += beside(left, right, left_width, right_width)
     else:
         sections = [
             _attention(status, width),
@@ -109,7 +98,7 @@ def draw(sight: Sight, *, width: int, height: int) -> list[Text]:
             _focus(status, width),
             _events(status, now, width),
         ]
-        lines += _stack(sections, room, width, unseen)
+        lines += stack(sections, room, width, unseen)
     lines = lines[: height - 1]
     lines += [Text(" " * width)] * (height - 1 - len(lines))
     return [*lines, _foot(status, unseen, width)][:height]
@@ -185,11 +174,11 @@ def _notices(status: LiveStatus, width: int) -> Iterator[Text]:
         yield fitted(_marked(UNKNOWN, notice.message), width)
 
 
-def _attention(status: LiveStatus, width: int) -> _Section:
+def _attention(status: LiveStatus, width: int) -> Section:
     now = status.generated_at
     rows = [_attention_row(item, now) for item in status.attention]
     total = waiting(status)
-    return _Section(
+    return Section(
         Text(f"waiting for you {total}", f"bold {WAITS.style}"),
         grid(rows, width, keep=4, stretch=3),
         status.truncated.attention,
@@ -211,17 +200,17 @@ def _attention_row(item: AttentionItem, now: datetime) -> list[Text]:
     ]
 
 
-def _agents(status: LiveStatus, width: int) -> _Section:
+def _agents(status: LiveStatus, width: int) -> Section:
     now = status.generated_at
     rows = [_agent_row(agent, now) for agent in status.active_agents]
     if not status.daemon_running:
         codes = {notice.code for notice in status.notices}
         mending = next((_MENDING[code] for code in _MENDING if code in codes), "kas daemon status")
-        return _Section(Text("agents unknown", "bold dim"), [_teaching(mending, width)])
+        return Section(Text("agents unknown", "bold dim"), [_teaching(mending, width)])
     title = Text(f"agents {agent_count(status)}", "bold")
     if not rows:
-        return _Section(title, [_teaching("none: kas agent run --task TASK -- CMD", width)])
-    return _Section(title, grid(rows, width, keep=5), status.truncated.active_agents)
+        return Section(title, [_teaching("none: kas agent run --task TASK -- CMD", width)])
+    return Section(title, grid(rows, width, keep=5), status.truncated.active_agents)
 
 
 def _agent_row(agent: ActiveAgent, now: datetime) -> list[Text]:
@@ -251,15 +240,15 @@ def _agent_row(agent: ActiveAgent, now: datetime) -> list[Text]:
     ]
 
 
-def _tasks(status: LiveStatus, width: int) -> _Section:
+def _tasks(status: LiveStatus, width: int) -> Section:
     tasks = status.tasks or ()
     if status.focus is not None and [task.filename for task in tasks] == [status.focus.filename]:
-        return _Section(Text(), [])  # The section of the focused task says the same and more.
+        return Section(Text(), [])  # The section of the focused task says the same and more.
     rows = [_task_row(task) for task in tasks]
     title = Text(f"tasks {status.lifecycle.total}", "bold")
     if not rows:
-        return _Section(title, [_teaching("none active: kas task create PLAN.md", width)])
-    return _Section(title, grid(rows, width, keep=4), status.truncated.tasks)
+        return Section(title, [_teaching("none active: kas task create PLAN.md", width)])
+    return Section(title, grid(rows, width, keep=4), status.truncated.tasks)
 
 
 def _task_row(task: TaskSummary) -> list[Text]:
@@ -293,10 +282,10 @@ def progress_bar(done: int, total: int, *, total_waves: int) -> Text:
     )
 
 
-def _focus(status: LiveStatus, width: int) -> _Section:
+def _focus(status: LiveStatus, width: int) -> Section:
     focus = status.focus
     if focus is None:
-        return _Section(Text(), [])
+        return Section(Text(), [])
     rows = [Text(focus.goal, "dim")] if focus.goal else []
     if not focus.waves:
         rows.append(Text("no waves", "dim"))
@@ -305,7 +294,7 @@ def _focus(status: LiveStatus, width: int) -> _Section:
         rows.append(Text(title, "bold" if wave.active else "dim"))
         rows += [_subtask_row(subtask) for subtask in wave.tasks]
     title_line = Text.assemble((f"task {focus.filename}", "bold"), f"  {_readiness(status, focus)}")
-    return _Section(title_line, [fitted(row, width) for row in rows], least=5)
+    return Section(title_line, [fitted(row, width) for row in rows], least=5)
 
 
 def _subtask_row(subtask: FocusSubtask) -> Text:
@@ -336,11 +325,11 @@ def _readiness(status: LiveStatus, focus: TaskFocus) -> str:
     return " · ".join(facts)
 
 
-def _events(status: LiveStatus, now: datetime, width: int) -> _Section:
+def _events(status: LiveStatus, now: datetime, width: int) -> Section:
     events = status.events or ()
     rows = [_event_row(event, now) for event in events]
     total = len(events) + status.truncated.events
-    return _Section(Text(f"events {total}", "bold"), grid(rows, width, keep=4, stretch=3))
+    return Section(Text(f"events {total}", "bold"), grid(rows, width, keep=4, stretch=3))
 
 
 def _event_row(event: EventItem, now: datetime) -> list[Text]:
@@ -352,65 +341,6 @@ def _event_row(event: EventItem, now: datetime) -> list[Text]:
         Text(event.task or event.agent, "bold" if event.task else "dim"),
         Text(event.message, loud),
     ]
-
-
-def _stack(sections: Sequence[_Section], room: int, width: int, unseen: list[str]) -> list[Text]:
-    """Return the sections one below the other in at most `room` lines; name those left out."""
-    shown = [section for section in sections if section.rows]
-    counts = _fit(shown, room)
-    lines: list[Text] = []
-    for section, count in zip(shown, counts, strict=True):
-        if count < 0:
-            unseen.append(section.title.plain)
-            continue
-        lines.append(Text(" " * width))
-        left_out = len(section.rows) - count + section.hidden
-        title = section.title
-        if left_out and not count:
-            title = Text.assemble(title, (" · not shown here", "dim"))
-        lines.append(fitted(title, width))
-        lines += section.rows[:count]
-        if left_out and count:
-            lines.append(fitted(Text(f"and {left_out} more", "dim"), width))
-    return lines[:room]
-
-
-def _fit(sections: Sequence[_Section], room: int) -> list[int]:
-    """Return how many rows of each section are shown; -1 where not even its title is.
-
-    Each begins with its least; then the first that can still grow does, so that order is priority.
-    """
-    counts = [min(len(section.rows), section.least) for section in sections]
-
-    def total() -> int:
-        return sum(
-            2 + count + (1 if 0 < count < len(s.rows) or (count and s.hidden) else 0)
-            for s, count in zip(sections, counts, strict=True)
-            if count >= 0
-        )
-
-    from_below = list(reversed(range(len(sections))))
-    steps = [(sections[index].floor, index) for index in from_below]
-    for floor, index in [*steps, *((0, index) for index in from_below)]:
-        while total() > room and counts[index] > floor:
-            counts[index] -= 1
-        if total() > room and counts[index] == 0 and index:
-            counts[index] = -1
-    for index, section in enumerate(sections):
-        while 0 <= counts[index] < len(section.rows):
-            counts[index] += 1
-            if total() > room:
-                counts[index] -= 1
-                break
-    return counts
-
-
-def _beside(left: list[Text], right: list[Text], left_width: int, right_width: int) -> list[Text]:
-    blank_left, blank_right = Text(" " * left_width), Text(" " * right_width)
-    height = max(len(left), len(right))
-    left = left + [blank_left] * (height - len(left))
-    right = right + [blank_right] * (height - len(right))
-    return [Text.assemble(one, "    ", other) for one, other in zip(left, right, strict=True)]
 
 
 def _foot(status: LiveStatus, unseen: list[str], width: int) -> Text:
