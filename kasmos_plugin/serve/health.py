@@ -4,7 +4,8 @@ import logging
 
 from kasmos_plugin import __version__
 from kasmos_plugin.contract.live_status import MAX_CAP
-from kasmos_plugin.errors import KasmosError
+from kasmos_plugin.errors import KasmosError, StoreError
+from kasmos_plugin.rules.text import clean_block
 from kasmos_plugin.serve.cache import encode
 from kasmos_plugin.serve.http import Handler, Reply, Request
 from kasmos_plugin.serve.store_door import StoreDoor
@@ -20,19 +21,22 @@ def health_handler(door: StoreDoor, *, instance: str) -> Handler:
         identity = {"kasmos": "serve", "version": __version__, "instance": instance}
         try:
             store_id, projects = _read(door)
-        except Exception as raised:
-            error = raised
-            if not isinstance(raised, KasmosError):
-                logger.exception("the health check failed")
-                error = Unexpected()
-            assert isinstance(error, KasmosError)
-            failed = {"code": error.code, "message": error.message}
-            return Reply(503, encode({**identity, "ok": False, "error": failed}))
+        except StoreError as error:
+            door.distrust()
+            return _sick(identity, door.public(error))
+        except Exception:
+            logger.exception("the health check failed")
+            return _sick(identity, Unexpected())
         return Reply(
             200, encode({**identity, "store_id": store_id, "ok": True, "projects": projects})
         )
 
     return handler
+
+
+def _sick(identity: dict[str, str], error: KasmosError) -> Reply:
+    told = {"code": error.code, "message": clean_block(error.message)}
+    return Reply(503, encode({**identity, "ok": False, "error": told}))
 
 
 def _read(door: StoreDoor) -> tuple[str, int]:

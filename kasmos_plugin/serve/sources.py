@@ -26,9 +26,9 @@ class Sources:
         """
         try:
             return await self._gather(project, focus)
-        except StoreError:
+        except StoreError as error:
             self._door.distrust()
-            raise
+            raise self._door.public(error) from error
 
     async def _gather(self, project: str, focus: str) -> Facts:
         known = self._door.store().projects.names()

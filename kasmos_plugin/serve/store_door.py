@@ -63,6 +63,13 @@ class StoreDoor:
         self.distrust()
         return self.store()
 
+    def public(self, error: StoreError) -> StoreError:
+        """Return `error` without the directory of the store: answers name no place on the disk."""
+        directory = f"{self.path.parent}{os.sep}"
+        error.message = error.message.replace(directory, "")
+        error.hint = error.hint.replace(directory, "")
+        return error
+
     def close(self) -> None:
         """Close the connection, if there is one."""
         store, self._store = self._store, None

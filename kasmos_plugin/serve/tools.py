@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 from kasmos_plugin.contract.live_status import DEFAULT_CAP, MAX_CAP, LiveStatus, Section
 from kasmos_plugin.errors import BadArgument, KasmosError, ProjectRequired, UnknownProject
-from kasmos_plugin.rules.text import clean
+from kasmos_plugin.rules.text import NAME_LIMIT, clean, clean_block
 from kasmos_plugin.snapshot import EVERYTHING, Question, question
 
 LIVE_STATUS = "live_status"
@@ -92,11 +92,13 @@ def _name(arguments: Mapping[str, object], key: str) -> str:
 
 def failure(error: KasmosError) -> dict[str, Any]:
     """Return the tool result of a failure: text, and the same for programs in `_meta`."""
-    hint = "" if isinstance(error, BadArgument | ProjectRequired) else error.hint
-    text = f"{error.message}\nhint: {hint}" if hint else error.message
-    meta: dict[str, Any] = {"kasmos/error": {"code": error.code, "message": error.message}}
+    message = clean_block(error.message)
+    # The other hints are options of commands, which nobody who reads this can give.
+    hint = "" if isinstance(error, BadArgument | ProjectRequired) else clean(error.hint, 500)
+    meta: dict[str, Any] = {"kasmos/error": {"code": error.code, "message": message}}
     if isinstance(error, ProjectRequired | UnknownProject):
-        meta["kasmos/projects"] = list(error.known)
+        meta["kasmos/projects"] = [clean(name, NAME_LIMIT) for name in error.known]
+    text = f"{message}\nhint: {hint}" if hint else message
     return {"content": [{"type": "text", "text": text}], "isError": True, "_meta": meta}
 
 

@@ -1,4 +1,4 @@
-"""What the tests of serve share: the apps in memory, a client for them, and a daemon that is told."""
+"""What the tests of serve share: the apps in memory, a client for them, a daemon that is told."""
 
 import json
 import os

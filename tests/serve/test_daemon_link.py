@@ -1,4 +1,4 @@
-"""serve.daemon_link: one kept connection, a budget, and the last answer while the daemon is late."""
+"""serve.daemon_link: one kept connection, a budget, the last answer while the daemon is late."""
 
 import asyncio
 import time

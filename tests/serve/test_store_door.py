@@ -1,6 +1,5 @@
 """serve.store_door: the store of the file that lies there now, or why there is none."""
 
-import os
 import sqlite3
 from pathlib import Path
 
@@ -36,7 +35,7 @@ def test_a_replaced_store_is_noticed(door: StoreDoor, tmp_path: Path) -> None:
     other = open_store(tmp_path / "other.db")
     other_id = other.store_id
     other.close()
-    os.replace(tmp_path / "other.db", door.path)
+    (tmp_path / "other.db").replace(door.path)
     for name in ("-wal", "-shm"):
         Path(f"{door.path}{name}").unlink(missing_ok=True)
     assert door.store().store_id == other_id != first
