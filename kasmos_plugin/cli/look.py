@@ -20,6 +20,9 @@ from kasmos_plugin.snapshot import assemble, question
 from kasmos_plugin.store import Store, utc_now
 
 DAEMON_BUDGET_S = 2.0
+# A notice names no path: it may leave with a snapshot.
+_UNREADABLE = "the daemon's answer is unreadable: agents are unknown"
+_OTHER_STORE = "the daemon watches another store: agents of this one are unknown"
 _USAGE = ("bad_argument", "project_required")
 
 
@@ -62,15 +65,15 @@ def look_json(asked: Asked) -> bytes:
         reply = request(paths.socket(), "GET", target, timeout_s=DAEMON_BUDGET_S)
     except DaemonUnreachable:
         return _from_store(asked, daemon_absent())
-    except DaemonIncompatible as error:
-        return _from_store(asked, daemon_absent("daemon_incompatible", error.message))
+    except DaemonIncompatible:
+        return _from_store(asked, daemon_absent("daemon_incompatible", _UNREADABLE))
     if reply.status == 200:
         return _checked(asked, reply.body)
     refused = refusal(paths.socket(), reply)
     if refused.code == "daemon_other_store":
-        return _from_store(asked, daemon_absent("daemon_other_store", refused.message))
+        return _from_store(asked, daemon_absent("daemon_other_store", _OTHER_STORE))
     if isinstance(refused, DaemonIncompatible):
-        return _from_store(asked, daemon_absent("daemon_incompatible", refused.message))
+        return _from_store(asked, daemon_absent("daemon_incompatible", _UNREADABLE))
     raise _with_exit_code(refused)
 
 
@@ -78,8 +81,7 @@ def _checked(asked: Asked, body: bytes) -> bytes:
     try:
         LiveStatus.model_validate_json(body)
     except ValidationError:
-        why = "the daemon's snapshot is not one of version 2"
-        return _from_store(asked, daemon_absent("daemon_incompatible", why))
+        return _from_store(asked, daemon_absent("daemon_incompatible", _UNREADABLE))
     return body
 
 
