@@ -79,7 +79,7 @@ def fixtures() -> dict[str, LiveStatus]:
                 "notices": (
                     Notice(
                         code="daemon_other_store",
-                        message="the daemon watches another store, so agents are unknown",
+                        message="the daemon watches another store: agents are unknown",
                     ),
                 ),
             }
@@ -96,15 +96,7 @@ def fixtures() -> dict[str, LiveStatus]:
         ),
         "attention": _attention_heavy(),
         "waiting_wave": _group(3, focus=_focus("auth-rework", 3)),
-        "no_waves": _group(
-            3,
-            focus=TaskFocus(
-                filename="docs-refresh",
-                goal="say what is true today",
-                waves=(),
-                readiness=Readiness(status=S.PLANNING),
-            ),
-        ),
+        "no_waves": _without_waves(),
         "reviewing": _group(
             3,
             focus=TaskFocus(
@@ -131,7 +123,7 @@ def fixtures() -> dict[str, LiveStatus]:
 
 
 _UNREACHABLE = Notice(
-    code="daemon_unreachable", message="the daemon does not answer, so agents are unknown"
+    code="daemon_unreachable", message="the daemon does not answer: agents are unknown, not absent"
 )
 
 
@@ -365,6 +357,23 @@ def _focus(filename: str, waves: int) -> TaskFocus:
         waves=(_wave(1, 3, done=3), _wave(2, 2, first=4, done=2, active=True), last),
         readiness=Readiness(status=S.IMPLEMENTING, review_cycle=1, pr_check_status="pending"),
     )
+
+
+def _without_waves() -> LiveStatus:
+    name = "docs-refresh"
+    plain = TaskSummary(filename=name, status=S.PLANNING, subtasks_done=0, subtasks_total=0)
+    group = _group(
+        3,
+        focus=TaskFocus(
+            filename=name,
+            goal="say what is true today",
+            waves=(),
+            readiness=Readiness(status=S.PLANNING),
+        ),
+    )
+    tasks = tuple(plain if task.filename == name else task for task in group.tasks or ())
+    counts = group.lifecycle.model_copy(update={"planning": 1, "verifying": 0})
+    return group.model_copy(update={"tasks": tasks, "lifecycle": counts})
 
 
 def _attention_heavy() -> LiveStatus:

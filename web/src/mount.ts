@@ -84,7 +84,9 @@ export function mount(root: HTMLElement, host: Host, clock: Clock): () => void {
   }
 
   async function send(ask: Ask): Promise<void> {
-    if (!host.sendPrompt) return;
+    const { fate } = derive(state, clock.now());
+    // Two clicks before a redraw are still one message.
+    if (!host.sendPrompt || (fate(ask) && fate(ask)?.result !== "refused")) return;
     dispatch({ type: "asked", key: ask.key, asked: { result: "sending", at: clock.now() } });
     const result = await host.sendPrompt(ask.prompt);
     dispatch({ type: "asked", key: ask.key, asked: { result, at: clock.now() } });

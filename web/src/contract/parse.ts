@@ -26,6 +26,11 @@ export function isRecord(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** Narrows to something that can be called. */
+export function isMethod(value: unknown): value is (...args: unknown[]) => unknown {
+  return typeof value === "function";
+}
+
 /** Reads an answer: a bare snapshot, a tool result around one, or either as JSON text. */
 export function parseReply(value: unknown): Reply {
   let answer = value;

@@ -1,4 +1,5 @@
 /** What every host looks like from inside. Knows the contract, nothing of state or views. */
+import { isMode } from "../contract/host";
 import type { DisplayMode, Scope, Theme, Visibility } from "../contract/host";
 import type { Badge } from "../contract/live_status.gen";
 
@@ -9,6 +10,14 @@ export interface Environment {
   readonly theme: Theme | null;
   /** CSS pixels that an inline pane may take. */
   readonly maxHeight: number | null;
+}
+
+/** What both kinds of globals call alike, as far as it can be trusted. */
+export interface Globals {
+  readonly displayMode?: unknown;
+  readonly visibility?: unknown;
+  readonly theme?: unknown;
+  readonly maxHeight?: unknown;
 }
 
 export type SendResult = "sent" | "refused";
@@ -32,6 +41,20 @@ export interface Host {
   requestMode?(mode: DisplayMode): Promise<void>;
   sendPrompt?(text: string): Promise<SendResult>;
   reportHeight?(height: number): void;
+}
+
+/** Reads what both kinds of globals call alike; anything unreadable counts as not said. */
+export function readEnvironment(given: Globals): Environment {
+  const { displayMode, visibility, theme, maxHeight } = given;
+  return {
+    mode: isMode(displayMode) ? displayMode : "inline",
+    visibility:
+      visibility === "expanded" || visibility === "collapsed" || visibility === "hidden"
+        ? visibility
+        : null,
+    theme: theme === "light" || theme === "dark" ? theme : null,
+    maxHeight: typeof maxHeight === "number" && maxHeight > 0 ? maxHeight : null,
+  };
 }
 
 /** Turns what a host returns or throws for a message into an answer; some resolve to nothing. */

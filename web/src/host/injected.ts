@@ -1,13 +1,13 @@
 /** A host of the versioned contract: `window.kasmosMonitorHost`. */
-import { HOST_CONTRACT_VERSION, isMode, MODES } from "../contract/host";
+import { HOST_CONTRACT_VERSION, MODES } from "../contract/host";
 import type { MonitorHost } from "../contract/host";
-import { isRecord, parseScope } from "../contract/parse";
-import type { Environment, Host } from "./host";
-import { sendResult } from "./host";
+import { isMethod, isRecord, parseScope } from "../contract/parse";
+import type { Host } from "./host";
+import { readEnvironment, sendResult } from "./host";
 
 /** Narrows to what can be called at all; each property is checked again when it is read. */
 function isHost(value: unknown): value is MonitorHost {
-  return isRecord(value) && typeof value["refresh"] === "function";
+  return isRecord(value) && isMethod(value["refresh"]) && isMethod(value["subscribe"]);
 }
 
 /** Wraps an injected host; one that cannot be used is a host with a `problem`. */
@@ -17,7 +17,7 @@ export function injectedHost(given: unknown): Host {
     const found = typeof version === "number" ? `version ${version}` : "no version";
     const why =
       version === HOST_CONTRACT_VERSION
-        ? "the host offers no refresh"
+        ? "the host offers no refresh or no subscribe"
         : `the host offers ${found} of the monitor's contract, this monitor needs version ${HOST_CONTRACT_VERSION}`;
     return brokenHost(why, isRecord(given) ? given : {});
   }
@@ -28,34 +28,23 @@ export function injectedHost(given: unknown): Host {
     problem: null,
     modes: host.requestDisplayMode ? MODES : [],
     scope: kept.project || kept.task ? kept : parseScope(host.input),
-    environment: () => environment(host),
+    environment: () => readEnvironment(host),
     pushed: () => host.snapshot ?? undefined,
     refresh: async (scope) => host.refresh(scope),
     subscribe(listener) {
-      const unsubscribe: unknown = host.subscribe?.(listener);
+      const unsubscribe: unknown = host.subscribe(listener);
       return () => {
-        if (typeof unsubscribe === "function") unsubscribe();
+        if (isMethod(unsubscribe)) unsubscribe();
       };
     },
     ...(host.saveState && { saveState: (scope) => host.saveState?.(scope) }),
     ...(host.setBadge && { setBadge: (badge) => host.setBadge?.(badge) }),
     ...(host.requestDisplayMode && {
-      requestMode: async (mode) => void (await host.requestDisplayMode?.(mode)),
+      requestMode: async (mode) => {
+        await host.requestDisplayMode?.(mode);
+      },
     }),
     ...(host.sendPrompt && { sendPrompt: (text) => sendResult(() => host.sendPrompt?.(text)) }),
-  };
-}
-
-function environment(host: Readonly<Partial<Record<keyof MonitorHost, unknown>>>): Environment {
-  const { displayMode, visibility, theme, maxHeight } = host;
-  return {
-    mode: isMode(displayMode) ? displayMode : "inline",
-    visibility:
-      visibility === "expanded" || visibility === "collapsed" || visibility === "hidden"
-        ? visibility
-        : null,
-    theme: theme === "light" || theme === "dark" ? theme : null,
-    maxHeight: typeof maxHeight === "number" && maxHeight > 0 ? maxHeight : null,
   };
 }
 
@@ -65,7 +54,7 @@ function brokenHost(problem: string, given: Readonly<Record<string, unknown>>): 
     problem,
     modes: [],
     scope: {},
-    environment: () => environment(given),
+    environment: () => readEnvironment(given),
     pushed: () => undefined,
     refresh: () => Promise.reject(new Error(problem)),
     subscribe: () => () => undefined,

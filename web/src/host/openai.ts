@@ -1,9 +1,8 @@
 /** The Apps SDK: `window.openai`. Each global is looked for before it is used. */
-import { isMode } from "../contract/host";
 import type { DisplayMode } from "../contract/host";
-import { isRecord, parseScope } from "../contract/parse";
-import type { Environment, Host } from "./host";
-import { sendResult } from "./host";
+import { isMethod, isRecord, parseScope } from "../contract/parse";
+import type { Host } from "./host";
+import { readEnvironment, sendResult } from "./host";
 
 const TOOL = "refresh_monitor";
 const GLOBALS_CHANGED = "openai:set_globals";
@@ -14,14 +13,14 @@ type Method = (...args: unknown[]) => unknown;
 
 /** Whether `value` can call tools, which is the least that the monitor needs. */
 export function isOpenai(value: unknown): value is Readonly<Record<string, unknown>> {
-  return isRecord(value) && typeof value["callTool"] === "function";
+  return isRecord(value) && isMethod(value["callTool"]);
 }
 
 /** Wraps `window.openai`; `target` is where its change event arrives. */
 export function openaiHost(openai: Readonly<Record<string, unknown>>, target: EventTarget): Host {
   const method = (name: string): Method | undefined => {
     const found = openai[name];
-    return typeof found === "function" ? (...args) => found.apply(openai, args) : undefined;
+    return isMethod(found) ? (...args) => found.apply(openai, args) : undefined;
   };
   const kept = parseScope(openai["widgetState"]);
   const send = method("sendFollowUpMessage");
@@ -33,9 +32,11 @@ export function openaiHost(openai: Readonly<Record<string, unknown>>, target: Ev
     problem: null,
     modes: request ? MODES : [],
     scope: kept.project || kept.task ? kept : parseScope(openai["toolInput"]),
-    environment: () => environment(openai),
+    environment: () => readEnvironment(openai),
     pushed: () => openai["toolOutput"] ?? undefined,
-    refresh: async ({ project = "", task = "" }) => method("callTool")?.(TOOL, { project, task }),
+    async refresh({ project = "", task = "" }) {
+      return await method("callTool")?.(TOOL, { project, task });
+    },
     subscribe(listener) {
       target.addEventListener(GLOBALS_CHANGED, listener);
       return () => target.removeEventListener(GLOBALS_CHANGED, listener);
@@ -46,18 +47,12 @@ export function openaiHost(openai: Readonly<Record<string, unknown>>, target: Ev
         Promise.resolve(save(scope)).catch(() => undefined);
       },
     }),
-    ...(request && { requestMode: async (mode) => void (await request({ mode })) }),
+    ...(request && {
+      requestMode: async (mode) => {
+        await request({ mode });
+      },
+    }),
     ...(send && { sendPrompt: (prompt) => sendResult(() => send({ prompt })) }),
     ...(report && { reportHeight: (height) => void report(height) }),
-  };
-}
-
-function environment(openai: Readonly<Record<string, unknown>>): Environment {
-  const { displayMode, theme, maxHeight } = openai;
-  return {
-    mode: isMode(displayMode) ? displayMode : "inline",
-    visibility: null,
-    theme: theme === "light" || theme === "dark" ? theme : null,
-    maxHeight: typeof maxHeight === "number" && maxHeight > 0 ? maxHeight : null,
   };
 }

@@ -1,5 +1,5 @@
 /** What may be said of agents, and what may not. */
-import type { ActiveAgent, LiveStatus } from "../contract/live_status.gen";
+import type { ActiveAgent, LiveStatus, Notice } from "../contract/live_status.gen";
 
 export type AgentWord = "running" | "ready" | "loading" | "quiet" | "paused" | "unknown" | "needs a look";
 
@@ -7,7 +7,12 @@ const UNSEEN = new Set(["daemon_unreachable", "daemon_incompatible", "daemon_oth
 
 /** False where nobody sees the agents: then they are unknown, never "none" and never "0". */
 export function areAgentsKnown({ daemon_running, notices = [] }: LiveStatus): boolean {
-  return daemon_running && !notices.some(({ code }) => UNSEEN.has(code));
+  return daemon_running && !notices.some(isUnseen);
+}
+
+/** Whether a notice says that agents cannot be seen. */
+export function isUnseen({ code }: Notice): boolean {
+  return UNSEEN.has(code);
 }
 
 /** One word per state; each that differs has its own. */

@@ -1,6 +1,6 @@
 /** Which of the states that must look different this is, and the sentence that says so. */
 import type { LiveStatus } from "../contract/live_status.gen";
-import { areAgentsKnown } from "./agents";
+import { areAgentsKnown, isUnseen } from "./agents";
 import type { Problem, State } from "./state";
 import { span } from "./words";
 
@@ -21,6 +21,8 @@ export interface Situation {
   readonly kind: SituationKind;
   /** Two or three words for the corner of a pane. */
   readonly label: string;
+  /** The label where it heads a whole pane. */
+  readonly title: string;
   /** A whole sentence that says what to do; empty when all is well. */
   readonly text: string;
   /** The command that mends it or starts something. */
@@ -45,9 +47,9 @@ function say(
   kind: SituationKind,
   label: string,
   text: string,
-  more: Partial<Pick<Situation, "command" | "projects" | "canRetry">> = {},
+  more: Partial<Situation> = {},
 ): Situation {
-  return { kind, label, text, command: "", projects: [], canRetry: false, ...more };
+  return { kind, label, title: label, text, command: "", projects: [], canRetry: false, ...more };
 }
 
 function withoutHost(name: string, problem: string): Situation {
@@ -114,19 +116,18 @@ function answered({ isPolled, takenAt }: State, snapshot: LiveStatus, now: numbe
   }
   if (!isPolled) return say("opened", "as opened", "");
   if (!areAgentsKnown(snapshot)) {
-    return say(
-      "store_only",
-      `store only${old}`,
-      "the daemon is not seen, so agents are unknown · tasks come from the store",
-      { command: "kas daemon start" },
-    );
+    const why = snapshot.notices?.find(isUnseen)?.message ?? "the daemon is not seen: agents are unknown";
+    return say("store_only", `store only${old}`, `${why} · tasks come from the store`, {
+      command: "kas daemon start",
+    });
   }
   const isEmpty =
     snapshot.lifecycle.total === 0 &&
     snapshot.active_agents.length === 0 &&
     snapshot.attention.length === 0;
   if (isEmpty) {
-    return say("nothing_here", `live${old}`, "nothing here yet · create a task", {
+    return say("nothing_here", `live${old}`, "create a task to see it here", {
+      title: "nothing here yet",
       command: "kas task create NAME",
     });
   }

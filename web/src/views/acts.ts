@@ -3,10 +3,10 @@ import type { DisplayMode } from "../contract/host";
 import type { Ask } from "../state/prompts";
 
 export interface Acts {
-  retry(): void;
-  chooseProject(project: string): void;
-  chooseTask(task: string): void;
-  chooseMode(mode: DisplayMode): void;
-  fold(section: string, isOpen: boolean): void;
-  ask(ask: Ask): void;
+  readonly retry: () => void;
+  readonly chooseProject: (project: string) => void;
+  readonly chooseTask: (task: string) => void;
+  readonly chooseMode: (mode: DisplayMode) => void;
+  readonly fold: (section: string, isOpen: boolean) => void;
+  readonly ask: (ask: Ask) => void;
 }

@@ -23,12 +23,10 @@ export function fullscreen(frame: Frame, act: Acts): TemplateResult {
   const daemon = [status.uptime ? `daemon up ${status.uptime}` : "", status.repo_count ? `${status.repo_count} ${status.repo_count === 1 ? "repository" : "repositories"}` : ""];
   return html`${header(frame, act)}${banner(frame, act)}
     ${situation.kind === "nothing_here" ? card(frame, act) : nothing}
+    ${section(frame, act, "attention", waiting ? String(waiting) : "", attentionList(frame, act, status))}
     ${lifecycle(status.lifecycle)}
     <div class="columns">
-      <div>
-        ${section(frame, act, "attention", waiting ? String(waiting) : "", attentionList(frame, act, status))}
-        ${section(frame, act, "tasks", `${status.lifecycle.total} active`, taskList(status, focus, act))}
-      </div>
+      ${section(frame, act, "tasks", `${status.lifecycle.total} active`, taskList(status, focus, act))}
       ${section(frame, act, "focus", "", html`<label class="pick">task ${taskSelect(status, focus, act)}</label>${focusPanel(frame, act)}`)}
     </div>
     ${section(frame, act, "agents", agentsLine(status), agentTable(status))}

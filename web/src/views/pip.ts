@@ -1,6 +1,7 @@
 /** The rail: three lines that can be read at 240 × 80. */
 import { html, nothing } from "lit-html";
 import type { TemplateResult } from "lit-html";
+import type { TaskSummary } from "../contract/live_status.gen";
 import { areAgentsKnown, runningLine, waitingLine, waitingTotal } from "../state/agents";
 import type { Frame } from "../state/derive";
 import { kindWords, waveWords } from "../state/words";
@@ -16,7 +17,7 @@ export function pip(frame: Frame, act: Acts): TemplateResult {
   if (!status || situation.kind === "choose_project" || situation.kind === "no_projects") {
     return html`<div class="rail">
       <p class="line is-${situation.kind}">${situationMark(situation.kind)}<span class="what strong">${situation.label}</span>${modeButtons(frame, act)}</p>
-      <p class="line"><span class="what" title=${situation.text}>${situation.text}</span></p>
+      <p class="line"><span class="says" title=${situation.text}>${situation.text}</span></p>
       <p class="line">${situation.projects.length ? projectSelect(situation.projects, "", act) : situation.command ? html`<code>${situation.command}</code>` : nothing}
         ${situation.canRetry ? html`<button class="retry" @click=${() => act.retry()}>retry now</button>` : nothing}</p>
     </div>`;
@@ -24,13 +25,18 @@ export function pip(frame: Frame, act: Acts): TemplateResult {
   const isFine = situation.kind === "live" || situation.kind === "opened" || situation.kind === "nothing_here";
   return html`<div class="rail">
     <p class="line">${headline(frame)}
-      ${isFine ? nothing : html`<span class="fresh is-${situation.kind}" title=${situation.text}>${situationMark(situation.kind)}<span>${situation.label}</span></span>`}
-      <span class="fact">${areAgentsKnown(status) ? nothing : mark("unknown")}${runningLine(status)}</span>${modeButtons(frame, act)}</p>
+      ${isFine || situation.kind === "store_only" ? nothing : html`<span class="fresh is-${situation.kind}" title=${situation.text}>${situationMark(situation.kind)}<span>${situation.label}</span></span>`}
+      <span class="fact" title=${runningLine(status)}>${areAgentsKnown(status) ? nothing : mark("unknown")}<span>${runningLine(status)}</span></span>${modeButtons(frame, act)}</p>
     ${lifecycle(status.lifecycle)}
     <p class="line">${focus?.summary
-      ? html`${name(focus.filename, "what strong")}<span class="waves">${waveWords(focus.summary)}</span>${progress(focus.summary.subtasks_done, focus.summary.subtasks_total)}`
-      : html`<span class="what">${situation.text || name(status.project)}</span>`}</p>
+      ? html`${name(focus.filename, "what strong")}<span class="waves">${focus.summary.active_wave ? waveWords(focus.summary) : readyWords(focus.summary)}</span>${progress(focus.summary.subtasks_done, focus.summary.subtasks_total)}`
+      : html`<span class="what">${situation.command ? html`<code>${situation.command}</code>` : name(status.project)}</span>`}</p>
   </div>`;
+}
+
+/** How near a task without an active wave is to being done. */
+function readyWords({ status, pr_check_status: checks }: TaskSummary): string {
+  return checks ? `${status} · checks ${checks}` : status;
 }
 
 /** Who waits and since when; else that all moves, or since when nothing does. */

@@ -1,6 +1,7 @@
 /** The first line of a pane: project, freshness, modes; and below it what is wrong, if anything. */
 import { html, nothing } from "lit-html";
 import type { TemplateResult } from "lit-html";
+import { isUnseen } from "../../state/agents";
 import type { Frame } from "../../state/derive";
 import type { SituationKind } from "../../state/situation";
 import type { Acts } from "../acts";
@@ -47,7 +48,7 @@ export function modeButtons({ state }: Frame, act: Acts): Piece {
   return html`<span class="modes" role="group" aria-label="show as">
     ${others.map(
       (mode) =>
-        html`<button class="mode" title="show as ${mode}" aria-label="show as ${mode}" @click=${() => act.chooseMode(mode)}>
+        html`<button class="mode to-${mode}" title="show as ${mode}" aria-label="show as ${mode}" @click=${() => act.chooseMode(mode)}>
           <svg viewBox="0 0 16 16" aria-hidden="true"><path d=${MODE_PATHS[mode]}></path></svg>
         </button>`,
     )}
@@ -63,8 +64,10 @@ const MODE_PATHS = {
 
 /** What is wrong and what to do; nothing while all is well. */
 export function banner({ situation, status }: Frame, act: Acts): Piece {
+  // What the situation says already is not said twice.
   const notices = (status?.notices ?? []).filter(
-    ({ code }) => situation.kind !== "no_projects" || code !== "no_projects",
+    (notice) =>
+      notice.code !== situation.kind && !(situation.kind === "store_only" && isUnseen(notice)),
   );
   return html`${situation.text && status && situation.kind !== "nothing_here" && situation.kind !== "no_projects"
       ? html`<div class="banner is-${situation.kind}">
@@ -84,7 +87,7 @@ export function card({ situation }: Frame, act: Acts): TemplateResult {
   return html`<div class="card is-${situation.kind}">
     ${situationMark(situation.kind)}
     <div>
-      <h2>${situation.label}</h2>
+      <h2>${situation.title}</h2>
       <p>${situation.text}</p>
       ${remedy(situation.command)}
       ${situation.projects.length

@@ -20,7 +20,7 @@ const PATHS: Readonly<Record<Mark, string>> = {
   wait: TRIANGLE,
   turn: TRIANGLE,
   run: CIRCLE,
-  load: "M6 1.75a4.25 4.25 0 0 1 0 8.5",
+  load: "M6 1a5 5 0 1 1 0 10A5 5 0 0 1 6 1zM6 2.5a3.5 3.5 0 0 0 0 7z",
   quiet: CIRCLE,
   pause: "M4 2v8M8 2v8",
   done: "M1.8 6.4 4.7 9.4 10.2 2.8",

@@ -20,10 +20,8 @@ export function taskList(status: LiveStatus, focus: Focus | null, act: Acts): Te
           <button aria-pressed=${isFocused} @click=${() => act.chooseTask(task.filename)}>
             ${mark(taskMark(task))}
             <span class="what">${name(task.filename, "strong")}${task.topic ? html` <span class="topic">${name(task.topic)}</span>` : nothing}</span>
-            <span class="state">${task.status}${phaseWords(task)}</span>
-            <span class="waves">${waveWords(task)}</span>
             ${progress(task.subtasks_done, task.subtasks_total)}
-            <span class="extra">${code(task.branch)}${extras(task).map((text) => html`<span>${text}</span>`)}</span>
+            <span class="extra"><span>${task.status}${phaseWords(task)}</span><span>${waveWords(task)}</span>${code(task.branch)}${extras(task).map((text) => html`<span>${text}</span>`)}</span>
           </button>
         </li>`;
       })}

@@ -1,0 +1,110 @@
+import { describe, expect, test, vi } from "vitest";
+import { chooseHost } from "../../src/host/choose";
+import type { HostGlobals } from "../../src/host/choose";
+
+function page(globals: HostGlobals): HostGlobals & EventTarget {
+  return Object.assign(new EventTarget(), globals);
+}
+
+function injected(more: object = {}): object {
+  return {
+    contractVersion: 1,
+    displayMode: "pip",
+    visibility: "collapsed",
+    theme: "dark",
+    refresh: vi.fn(() => Promise.resolve("answer")),
+    subscribe: () => () => undefined,
+    ...more,
+  };
+}
+
+describe("which host", () => {
+  test("is the injected one even where the Apps SDK is there too", () => {
+    const host = chooseHost(page({ kasmosMonitorHost: injected(), openai: { callTool: vi.fn() } }));
+    expect([host.name, host.problem]).toEqual(["injected", null]);
+  });
+
+  test("is the Apps SDK only where it can call tools", () => {
+    expect(chooseHost(page({ openai: { callTool: vi.fn() } })).name).toBe("openai");
+    expect(chooseHost(page({ openai: {} })).name).toBe("none");
+  });
+
+  test.each([2, "1", undefined])("of contract version %s is incompatible", (contractVersion) => {
+    const host = chooseHost(page({ kasmosMonitorHost: injected({ contractVersion }) }));
+    expect(host.problem).toMatch(/needs version 1/);
+  });
+});
+
+describe("an injected host", () => {
+  test("is read again each time, and what it does not say is null", () => {
+    const given: Record<string, unknown> = { ...injected() };
+    const host = chooseHost(page({ kasmosMonitorHost: given }));
+    expect(host.environment()).toEqual({ mode: "pip", visibility: "collapsed", theme: "dark", maxHeight: null });
+    Object.assign(given, { displayMode: "nonsense", visibility: "?", theme: 1, maxHeight: 240 });
+    expect(host.environment()).toEqual({ mode: "inline", visibility: null, theme: null, maxHeight: 240 });
+  });
+
+  test("starts with the kept selection, else with the input", () => {
+    const input = { project: "a", task: "b" };
+    expect(chooseHost(page({ kasmosMonitorHost: injected({ input }) })).scope).toEqual(input);
+    expect(chooseHost(page({ kasmosMonitorHost: injected({ input, state: { project: "c" } }) })).scope).toEqual({ project: "c" });
+  });
+
+  test("offers only what it can do", () => {
+    const host = chooseHost(page({ kasmosMonitorHost: injected() }));
+    expect([host.sendPrompt, host.setBadge, host.saveState, host.requestMode, host.modes]).toEqual([
+      undefined, undefined, undefined, undefined, [],
+    ]);
+  });
+
+  test.each([
+    [() => undefined, "sent"],
+    [() => Promise.resolve({ isError: true }), "refused"],
+    [() => false, "refused"],
+    [() => Promise.reject(new Error("no")), "refused"],
+    [() => { throw new Error("no"); }, "refused"],
+  ])("answers a message sent with %s", async (sendPrompt, expected) => {
+    const host = chooseHost(page({ kasmosMonitorHost: injected({ sendPrompt }) }));
+    expect(await host.sendPrompt?.("hello")).toBe(expected);
+  });
+});
+
+describe("the Apps SDK", () => {
+  test("is asked through refresh_monitor and nothing else", async () => {
+    const callTool = vi.fn(() => Promise.resolve("answer"));
+    const host = chooseHost(page({ openai: { callTool } }));
+    expect(await host.refresh({ project: "a" })).toBe("answer");
+    expect(callTool.mock.calls).toEqual([["refresh_monitor", { project: "a", task: "" }]]);
+  });
+
+  test("tells of changes by its event, until nobody listens", () => {
+    const globals = page({ openai: { callTool: vi.fn() } });
+    const listener = vi.fn();
+    const stop = chooseHost(globals).subscribe(listener);
+    globals.dispatchEvent(new Event("openai:set_globals"));
+    stop();
+    globals.dispatchEvent(new Event("openai:set_globals"));
+    expect(listener).toHaveBeenCalledTimes(1);
+  });
+
+  test("is never asked for a sidebar", () => {
+    const openai = { callTool: vi.fn(), requestDisplayMode: vi.fn() };
+    expect(chooseHost(page({ openai })).modes).toEqual(["pip", "inline", "fullscreen"]);
+  });
+
+  test("sends a follow-up message, keeps the selection and hears the height", async () => {
+    const openai = {
+      callTool: vi.fn(),
+      sendFollowUpMessage: vi.fn(() => Promise.resolve()),
+      setWidgetState: vi.fn(() => Promise.reject(new Error("not now"))),
+      notifyIntrinsicHeight: vi.fn(),
+    };
+    const host = chooseHost(page({ openai }));
+    expect(await host.sendPrompt?.("hi")).toBe("sent");
+    host.saveState?.({ project: "a" });
+    host.reportHeight?.(120);
+    expect(openai.sendFollowUpMessage).toHaveBeenCalledWith({ prompt: "hi" });
+    expect(openai.setWidgetState).toHaveBeenCalledWith({ project: "a" });
+    expect(openai.notifyIntrinsicHeight).toHaveBeenCalledWith(120);
+  });
+});

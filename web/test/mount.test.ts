@@ -1,0 +1,303 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import type { Scope } from "../src/contract/host";
+import type { Badge } from "../src/contract/live_status.gen";
+import { injectedHost } from "../src/host/injected";
+import { mount } from "../src/mount";
+import { browserClock } from "../src/poll/clock";
+import { fixture } from "./fixtures";
+
+/** A host as a page would write one, with everything that the monitor did to it. */
+class FakeHost {
+  contractVersion = 1;
+  displayMode = "fullscreen";
+  visibility = "expanded";
+  theme = "light";
+  snapshot: unknown = undefined;
+  answer: () => unknown = () => fixture("agents_3");
+  accepts = true;
+  readonly asked: Scope[] = [];
+  readonly sent: string[] = [];
+  readonly saved: Scope[] = [];
+  readonly badges: Badge[] = [];
+  readonly modes: string[] = [];
+  readonly listeners = new Set<() => void>();
+
+  refresh(scope: Scope): Promise<unknown> {
+    this.asked.push(scope);
+    return Promise.resolve().then(() => this.answer());
+  }
+  subscribe(listener: () => void): () => void {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  }
+  sendPrompt(text: string): Promise<void> {
+    this.sent.push(text);
+    return this.accepts ? Promise.resolve() : Promise.reject(new Error("no"));
+  }
+  saveState(scope: Scope): void {
+    this.saved.push(scope);
+  }
+  setBadge(badge: Badge): void {
+    this.badges.push(badge);
+  }
+  requestDisplayMode(mode: string): void {
+    this.modes.push(mode);
+  }
+  async set(change: Partial<FakeHost>): Promise<void> {
+    Object.assign(this, change);
+    for (const listener of this.listeners) listener();
+    await pass(0);
+  }
+}
+
+let host: FakeHost;
+let root: HTMLElement;
+let unmount: () => void;
+
+async function pass(ms: number): Promise<void> {
+  await vi.advanceTimersByTimeAsync(ms);
+}
+
+async function open(change: Partial<FakeHost> = {}): Promise<void> {
+  host = Object.assign(new FakeHost(), change);
+  unmount = mount(root, injectedHost(host), browserClock);
+  await pass(0);
+}
+
+function all(selector: string): readonly HTMLElement[] {
+  return [...root.querySelectorAll<HTMLElement>(selector)];
+}
+
+function one(selector: string): HTMLElement {
+  const found = root.querySelector<HTMLElement>(selector);
+  if (!found) throw new Error(`nothing matches ${selector}`);
+  return found;
+}
+
+function text(selector = ".pane"): string {
+  return one(selector).textContent.replace(/\s+/g, " ").trim();
+}
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  document.body.replaceChildren();
+  root = document.body.appendChild(document.createElement("div"));
+  root.id = "root";
+});
+afterEach(() => {
+  unmount();
+  vi.useRealTimers();
+});
+
+describe("the four views", () => {
+  test.each(["pip", "inline", "fullscreen", "sidebar"])("%s shows what waits and how far tasks are", async (displayMode) => {
+    await open({ displayMode });
+    expect(all(".lifecycle li").map((each) => each.textContent.replace(/\D/g, ""))).toEqual(["0", "0", "3", "1", "1"]);
+    expect(text()).toMatch(displayMode === "pip" ? /3 wait for you/ : /auth-rework needs a decision/);
+    expect(text()).toContain("5/8");
+  });
+
+  test.each(["fullscreen", "sidebar"])("%s shows agents, waves and events", async (displayMode) => {
+    await open({ displayMode });
+    expect(all("tbody tr").map((row) => [...row.children].map((cell) => cell.textContent.replace(/\s+/g, " ").trim()))).toEqual([
+      ["running 30s", "coder (codex)", "api-cleanup", "w1 #1", "1s", "plan/api-cleanup", "api-cleanup-w1"],
+      ["running 47s", "coder (claude)", "auth-rework", "w2 #2", "4s", "plan/auth-rework", "auth-rework-w2"],
+      ["ready 1m", "reviewer (opencode)", "billing-export", "", "7s", "plan/billing-export", "billing-export-w3"],
+    ]);
+    expect(all(".subtasks > li").length).toBe(8);
+    expect(all(".events > li").length).toBe(12);
+  });
+
+  test("what was cut off is counted", async () => {
+    await open({ answer: () => fixture("attention") });
+    expect(all(".more").map((each) => each.textContent)).toContain("and 13 more");
+  });
+
+  test.each(["pip", "inline", "fullscreen", "sidebar"])("%s never says none or 0 of agents that nobody sees", async (displayMode) => {
+    await open({ displayMode, answer: () => fixture("no_daemon") });
+    expect(text()).toContain("agents unknown");
+    expect(text()).not.toMatch(/no agents|0 running|none/);
+  });
+
+  test("a plan without waves is no waves, never complete", async () => {
+    host = new FakeHost();
+    Object.assign(host, { answer: () => fixture("no_waves"), state: { project: "demo", task: "docs-refresh" } });
+    unmount = mount(root, injectedHost(host), browserClock);
+    await pass(0);
+    expect(text(".focus")).toContain("no waves in the plan");
+    expect(text(".focus")).not.toMatch(/complete|done/);
+  });
+});
+
+test("names are text in every field and make no elements (D11)", async () => {
+  for (const displayMode of ["pip", "inline", "fullscreen", "sidebar"]) {
+    await open({ displayMode, answer: () => fixture("hostile") });
+    expect(all("script, img")).toEqual([]);
+    expect(all("a[href^='javascript']")).toEqual([]);
+    expect(text()).toContain("</script><script>alert(1)");
+    unmount();
+  }
+});
+
+test("an unchanged snapshot changes nothing on the page (E5)", async () => {
+  await open();
+  const seen: MutationRecord[] = [];
+  const observer = new MutationObserver((records) => seen.push(...records));
+  observer.observe(root, { subtree: true, childList: true, attributes: true, characterData: true });
+  await pass(4000);
+  seen.push(...observer.takeRecords());
+  observer.disconnect();
+  expect([host.asked.length, seen.length]).toEqual([3, 0]);
+});
+
+describe("a keyboard user's place (E5)", () => {
+  test("stays on its row when rows come before it", async () => {
+    await open({ answer: () => fixture("agents_3", { attention: fixture("agents_3").attention.slice(1) }) });
+    const button = one(".attention button");
+    button.focus();
+    host.answer = () => fixture("agents_3");
+    await pass(2000);
+    expect(document.activeElement).toBe(button);
+    expect(all(".attention > li").indexOf(button.closest("li") ?? root)).toBe(1);
+  });
+
+  test("goes to the neighbour when its row goes", async () => {
+    await open();
+    all(".attention button")[0]?.focus();
+    host.answer = () => fixture("agents_3", { attention: fixture("agents_3").attention.slice(1) });
+    await pass(2000);
+    expect(document.activeElement?.closest("li")?.textContent).toContain("billing-export");
+  });
+
+  test("folded sections stay folded over updates and modes", async () => {
+    await open();
+    const details = root.querySelector<HTMLDetailsElement>("details.on-events");
+    if (!details) throw new Error("no events section");
+    details.open = false;
+    details.dispatchEvent(new Event("toggle"));
+    await pass(2000);
+    await host.set({ displayMode: "pip" });
+    await host.set({ displayMode: "sidebar" });
+    expect(root.querySelector<HTMLDetailsElement>("details.on-events")?.open).toBe(false);
+  });
+});
+
+describe("actions are messages", () => {
+  test("that say that they were sent, and are not sent twice", async () => {
+    await open();
+    const button = one(".attention button");
+    button.click();
+    button.click();
+    await pass(0);
+    expect(host.sent.length).toBe(1);
+    expect(host.sent[0]).toMatch(/^Please look at this blocker in kasmos: task "auth-rework" of project "demo"/);
+    expect(button.textContent.trim()).toBe("asked in the conversation");
+  });
+
+  test("whose refusal is shown, and which may then be tried again", async () => {
+    await open({ accepts: false });
+    const button = one(".focusline button");
+    button.click();
+    await pass(0);
+    expect(button.textContent.trim()).toBe("refused · try again");
+    button.click();
+    expect(host.sent.length).toBe(2);
+  });
+
+  test("and are absent where the host cannot send", async () => {
+    host = new FakeHost();
+    Object.assign(host, { sendPrompt: undefined });
+    unmount = mount(root, injectedHost(host), browserClock);
+    await pass(0);
+    expect(all(".ask")).toEqual([]);
+  });
+});
+
+describe("the selection", () => {
+  test("is all that is kept, and asks at once", async () => {
+    await open({ answer: () => fixture("projects") });
+    const select = root.querySelector<HTMLSelectElement>("select.project");
+    if (!select) throw new Error("no project selector");
+    select.value = "kasmos";
+    select.dispatchEvent(new Event("change"));
+    await pass(0);
+    expect(host.saved).toEqual([{ project: "kasmos" }]);
+    expect(host.asked.at(-1)).toEqual({ project: "kasmos" });
+  });
+
+  test("can be made where the server names several projects", async () => {
+    const message = "Several projects are known";
+    await open({
+      answer: () => ({
+        isError: true,
+        _meta: { "kasmos/error": { code: "project_required", message }, "kasmos/projects": ["a", "b"] },
+      }),
+    });
+    all(".choices button")[1]?.click();
+    await pass(0);
+    expect(host.asked.at(-1)).toEqual({ project: "b" });
+  });
+
+  test("of a task brings it into focus", async () => {
+    await open();
+    all(".tasks button")[0]?.click();
+    await pass(0);
+    expect(host.saved).toEqual([{ project: "demo", task: "api-cleanup" }]);
+    expect(text(".focus .title")).toBe("api-cleanup");
+    expect(text(".focus")).toContain("its waves are on the way");
+  });
+});
+
+describe("trouble", () => {
+  test("keeps the last good snapshot and says how old it is", async () => {
+    await open();
+    host.answer = () => Promise.reject(new Error("gone"));
+    await pass(12_000);
+    expect(text(".fresh")).toMatch(/^stale · 1[12]s$/);
+    expect(text(".banner")).toMatch(/^cannot reach kas serve, showing what was known 1[12]s ago · retrying in \d+s retry now$/);
+    expect(all(".attention > li").length).toBe(3);
+    host.answer = () => fixture("agents_3");
+    one(".retry").click();
+    await pass(0);
+    expect(text(".fresh")).toBe("live");
+  });
+
+  test("with another host contract is said, and nothing is asked", async () => {
+    await open({ contractVersion: 2 });
+    await pass(60_000);
+    expect(text(".card")).toMatch(/incompatible the host offers version 2/);
+    expect(host.asked).toEqual([]);
+  });
+});
+
+test("there is one polite live region from the start, and it announces only new attention", async () => {
+  await open({ answer: () => fixture("agents_3", { attention: [] }) });
+  const regions = all("[aria-live]");
+  expect(regions.map((each) => [each.getAttribute("aria-live"), each.textContent])).toEqual([["polite", ""]]);
+  host.answer = () => fixture("agents_3");
+  await pass(2000);
+  expect(all("[aria-live]")).toEqual(regions);
+  expect(regions[0]?.textContent).toBe("3 more wait for you, first auth-rework needs a decision");
+});
+
+test("the badge is sent when it changes, and not before the first answer", async () => {
+  await open({ answer: () => new Promise(() => undefined) });
+  expect(host.badges).toEqual([]);
+  unmount();
+  await open();
+  await pass(6000);
+  expect(host.badges.map(({ level }) => level)).toEqual(["attention"]);
+});
+
+test("the theme is the host's, also when it changes", async () => {
+  await open({ theme: "dark" });
+  expect(document.documentElement.dataset["theme"]).toBe("dark");
+  await host.set({ theme: "light" });
+  expect(document.documentElement.dataset["theme"]).toBe("light");
+});
+
+test("unmounting leaves no timer, no listener and no content", async () => {
+  await open();
+  unmount();
+  expect([vi.getTimerCount(), host.listeners.size, root.textContent]).toEqual([0, 0, ""]);
+});
