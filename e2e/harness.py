@@ -66,7 +66,9 @@ class World:
 
     def __post_init__(self) -> None:
         clean = {k: v for k, v in os.environ.items() if not k.startswith("KASMOS_")}
-        self.env = clean | {"KASMOS_HOME": str(self.root / "home"), "HOME": str(self.root)} | self.env
+        self.env = (
+            clean | {"KASMOS_HOME": str(self.root / "home"), "HOME": str(self.root)} | self.env
+        )
 
     def kas(self, *arguments: str, check: bool = True, stdin: str = "") -> str:
         """Run one command to its end and return what it printed."""
