@@ -29,8 +29,10 @@ class Follower:
 
     def __init__(self, stage: Stage) -> None:
         self._process = subprocess.Popen(
-            [*KAS, "monitor", "events", "--follow", "--json", "--limit", "1000"]
-            + ["--project", PROJECT],
+            [
+                *(*KAS, "monitor", "events", "--follow", "--json", "--limit", "1000"),
+                *("--project", PROJECT),
+            ],
             cwd=stage.directory,
             env=dict(stage.environment),
             stdin=subprocess.DEVNULL,

@@ -151,9 +151,7 @@ class Play:
         self._tell("●", f"looked, dismissed, and subtask {part.number} runs again")
 
     def _decide(self, wave: int) -> None:
-        self._tell(
-            "▲", f"wave {wave} is done and waits for a decision: does wave {wave + 1} start?"
-        )
+        self._tell("▲", f"wave {wave} is done: does wave {wave + 1} start? You decide")
         if self._is_auto:
             self._pause(5.0)
             self._move("advance_wave")

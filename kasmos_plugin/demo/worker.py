@@ -15,7 +15,7 @@ STEPS = 6
 
 
 def main() -> int:
-    """Work for a while, then commit, mark the subtask as done, and end well, unless told to crash."""
+    """Work for a while, then commit, mark the subtask as done and end well, or crash."""
     options = _options()
     print(f"taking up: {options.title}", flush=True)
     time.sleep(options.seconds * 0.15)
