@@ -57,8 +57,7 @@ class FastPath:
     ) -> None:
         if meta and (version, meta) not in self._accepted:
             self._accepted = [*self._accepted[1 - _METAS :], (version, meta)]
-        # The answer may have been replaced since the tool used it; versions before 2025-06-18 have
-        # no structured content to tell by, and take the whole way each time.
+        # The answer may have been replaced since the tool used it.
         shown = result.get("structuredContent", {}).get("generated_at")
         if answer is not None and shown == answer.structured["generated_at"]:
             answer.wire[version] = result
