@@ -4,18 +4,18 @@ Everything that they cannot do at once (an option that they do not know, a daemo
 answer with a snapshot) is left to the full command, which says why.
 """
 
-import os
 import sys
-from collections.abc import Mapping, Sequence
-from pathlib import Path
 
-from kasmos_plugin import paths
+TYPE_CHECKING = False  # `typing` and `pathlib` would double the time that a report takes.
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
 _OPTIONS = ("--project", "--cap", "--include", "--focus", "--db")
 DAEMON_BUDGET_S = 2.0
 
 
-def run(arguments: Sequence[str]) -> int | None:
+def run(arguments: "Sequence[str]") -> int | None:
     """Run a fast command and return its exit code, or None when it is for the full command."""
     command = tuple(arguments[:2])
     if command == ("agent", "report") and not {"-h", "--help"} & set(arguments):
@@ -29,8 +29,12 @@ def run(arguments: Sequence[str]) -> int | None:
     return None
 
 
-def database(given: str, environment: Mapping[str, str]) -> Path | None:
+def database(given: str, environment: "Mapping[str, str]") -> "Path | None":
     """Return the store's path without platformdirs, or None when only platformdirs can tell it."""
+    from pathlib import Path
+
+    from kasmos_plugin import paths
+
     if given:
         return Path(given).expanduser().absolute()
     if environment.get("KASMOS_DB") or environment.get("KASMOS_HOME"):
@@ -40,7 +44,7 @@ def database(given: str, environment: Mapping[str, str]) -> Path | None:
     return Path("~/.local/share/kasmos/kasmos.db").expanduser()
 
 
-def _options(arguments: Sequence[str]) -> dict[str, str] | None:
+def _options(arguments: "Sequence[str]") -> dict[str, str] | None:
     """Return the options given, or None when one is not among those known here."""
     found: dict[str, str] = {}
     rest = iter(arguments)
@@ -58,7 +62,10 @@ def _options(arguments: Sequence[str]) -> dict[str, str] | None:
     return found
 
 
-def _status(options: Mapping[str, str]) -> int | None:
+def _status(options: "Mapping[str, str]") -> int | None:
+    import os
+
+    from kasmos_plugin import paths
     from kasmos_plugin.daemon.client import request
     from kasmos_plugin.errors import Unreachable
 
@@ -83,9 +90,11 @@ def _status(options: Mapping[str, str]) -> int | None:
 
 
 def status_target(
-    *, project: str, database: Path, cap: str | None, include: str, focus: str
+    *, project: str, database: "Path", cap: str | None, include: str, focus: str
 ) -> str:
     """Return the request target of the daemon's snapshot that answers these options."""
+    from pathlib import Path
+
     from kasmos_plugin.daemon.client import segment
 
     asked = {"database": str(database), "include": include, "focus": focus}

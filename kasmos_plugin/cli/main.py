@@ -5,9 +5,12 @@ before click, pydantic or platformdirs is imported.
 """
 
 import sys
-from collections.abc import Sequence
 
 from kasmos_plugin.cli import fast
+
+TYPE_CHECKING = False  # `typing` and `collections.abc` are not for commands that must start fast.
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 def main() -> None:
@@ -15,7 +18,7 @@ def main() -> None:
     sys.exit(run(sys.argv[1:]))
 
 
-def run(arguments: Sequence[str]) -> int:
+def run(arguments: "Sequence[str]") -> int:
     """Run one command line to its end and return its exit code."""
     try:
         code = fast.run(arguments)
@@ -35,7 +38,7 @@ def run(arguments: Sequence[str]) -> int:
     return code
 
 
-def _unexpected(error: Exception, arguments: Sequence[str]) -> int:
+def _unexpected(error: Exception, arguments: "Sequence[str]") -> int:
     import traceback
     from datetime import UTC, datetime
 
