@@ -39,6 +39,7 @@ def run(arguments: "Sequence[str]") -> int:
 
 
 def _unexpected(error: Exception, arguments: "Sequence[str]") -> int:
+    import os
     import traceback
     from datetime import UTC, datetime
 
@@ -48,7 +49,8 @@ def _unexpected(error: Exception, arguments: "Sequence[str]") -> int:
     log = paths.logs_dir() / "kas.log"
     try:
         log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with log.open("a", encoding="utf-8", errors="backslashreplace") as file:
+        descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        with os.fdopen(descriptor, "a", encoding="utf-8", errors="backslashreplace") as file:
             command = " ".join(["kas", *arguments[:2]])
             file.write(f"{datetime.now(UTC).isoformat()} {command}\n")
             traceback.print_exception(error, file=file)

@@ -200,7 +200,7 @@ def show(task: str, with_plan: bool, project: str, db: Path | None, as_json: boo
             }
         )
     elif with_plan:
-        click.echo(clean_block(plan) if sys.stdout.isatty() else plan, nl=not plan.endswith("\n"))
+        sys.stdout.write(clean_block(plan) if sys.stdout.isatty() else plan)
     else:
         for line in task_lines(found, waves, subtasks, datetime.now(UTC)):
             console().print(line, soft_wrap=True)
