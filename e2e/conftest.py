@@ -31,17 +31,21 @@ def world(tmp_path: Path) -> Iterator[World]:
 @pytest.fixture
 def served(world: World) -> World:
     """Daemon and serve over one project `alpha` whose task `plan` waits between two waves."""
-    world.repository("alpha")
-    fill(world)
-    world.start_daemon()
-    world.start_serve()
-    return world
+    return begin(world)
+
+
+@pytest.fixture(scope="session")
+def calm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    """The same as `served`, shared by tests that only look."""
+    world = begin(World(tmp_path_factory.mktemp("calm")))
+    yield world
+    world.close()
 
 
 @pytest.fixture
-def gate(served: World) -> Iterator[Gate]:
-    """A counting door before `served`."""
-    gate = Gate(served.port)
+def gate(calm: World) -> Iterator[Gate]:
+    """A counting door before `calm`."""
+    gate = Gate(calm.port)
     yield gate
     gate.close()
 
@@ -66,6 +70,14 @@ def page(browser: Browser) -> Iterator[Page]:
     yield page
     context.close()
     assert errors == []
+
+
+def begin(world: World) -> World:
+    world.repository("alpha")
+    fill(world)
+    world.start_daemon()
+    world.start_serve()
+    return world
 
 
 def fill(world: World, project: str = "alpha") -> None:

@@ -90,7 +90,8 @@ def test_a_slow_server_never_has_two_requests(page: Page, gate: Gate) -> None:
 def test_failures_back_off_to_thirty_seconds_and_one_success_resets(page: Page, gate: Gate) -> None:
     open_on_fake_clock(page, gate, "fullscreen")
     gate.is_refusing = True
-    elapsed, seen, moments = 0, gate.polls, []
+    elapsed, seen = 0, gate.polls
+    moments: list[int] = []
     while len(moments) < 7 and elapsed < 180_000:
         page.clock.run_for(500)
         elapsed += 500
