@@ -72,7 +72,8 @@ def demo(is_auto: bool, fast: bool, keep: bool, db: Path | None) -> None:
         finally:
             with _undisturbed():
                 play.close(keep=keep)
-        tell("✓", f"kept: {place.stage.repository}" if keep else "cleaned up: nothing is left")
+                kept = f"kept: {place.stage.repository}"
+                tell("✓", kept if keep else "cleaned up: nothing is left")
 
 
 @dataclass(frozen=True, kw_only=True)

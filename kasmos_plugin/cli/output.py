@@ -2,14 +2,13 @@
 
 import sys
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
-
-from pydantic import BaseModel
+from typing import TYPE_CHECKING, Any
 
 from kasmos_plugin.errors import KasmosError
 from kasmos_plugin.rules.text import clean, clean_block
 
 if TYPE_CHECKING:
+    from pydantic import BaseModel  # 100 ms at start, which help and completion do without.
     from rich.console import Console
     from rich.text import Text
 
@@ -17,17 +16,17 @@ UNBOUND = 100_000
 """Columns of an output that is no terminal: nothing is cut or folded for a program."""
 
 
-def echo_json(value: object) -> None:
+def echo_json(value: "BaseModel | dict[str, Any]") -> None:
     """Print a model, or plain data, as one line of JSON."""
-    if isinstance(value, BaseModel):
+    if isinstance(value, dict):
+        import json  # Most commands print models.
+
+        print(json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False))
+    else:
         print(value.model_dump_json())
-        return
-    import json  # Most commands print models.
-
-    print(json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False))
 
 
-def echo_models(models: Iterable[BaseModel]) -> None:
+def echo_models(models: "Iterable[BaseModel]") -> None:
     """Print models as one JSON array on one line."""
     print(f"[{','.join(model.model_dump_json() for model in models)}]")
 

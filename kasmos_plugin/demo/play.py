@@ -11,6 +11,7 @@ import shlex
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -128,7 +129,11 @@ class Play:
     def _wave(self, wave: int, parts: tuple[Part, ...]) -> None:
         if wave == 1:
             self._move("implement_start")
-        agents = {part.number: self._start(wave, part) for part in parts}
+        for part in parts:
+            self._stage.worktree(part.branch)  # One by one: they share a repository.
+        with ThreadPoolExecutor(len(parts)) as pool:
+            started = list(pool.map(lambda part: self._start(wave, part), parts))
+        agents = {part.number: agent for part, agent in zip(parts, started, strict=True)}
         self._tell("●", f"wave {wave}: {len(parts)} agents at work, each in a worktree of its own")
         for part in parts:
             if part.crashes:
@@ -182,7 +187,6 @@ class Play:
         self._tell("✓", f"verified: task {TASK} is done")
 
     def _start(self, wave: int, part: Part, *, is_second: bool = False) -> str:
-        self._stage.kas("task", "subtask", TASK, str(part.number), "running")
         return self._launch(
             *("--wave", str(wave), "--number", str(part.number)),
             role="coder",

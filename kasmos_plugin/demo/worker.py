@@ -20,6 +20,8 @@ def main() -> int:
     print(f"taking up: {options.title}", flush=True)
     time.sleep(options.seconds * 0.15)
     report("running")
+    if options.number:
+        kas("task", "subtask", options.task, str(options.number), "running")
     for step in range(1, STEPS + 1):
         time.sleep(options.seconds * 0.75 / STEPS)
         print(f"step {step} of {STEPS}", flush=True)
