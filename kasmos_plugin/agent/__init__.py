@@ -1,1 +1,1 @@
-"""The shim that holds one agent process on a pty."""
+"""The shim that holds one agent's process on a pty."""
