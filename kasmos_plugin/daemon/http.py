@@ -42,6 +42,7 @@ class Request:
         self.send = send
         self.has_started = False
         """An answer is on its way: it is too late for an error."""
+        self._is_read = False
         self.method = str(scope["method"])
         # Split before unquoting: a project's name may hold a quoted slash.
         raw = bytes(scope.get("raw_path") or b"").decode("ascii", "replace")
@@ -61,13 +62,19 @@ class Request:
         Raises:
             Gone: the client left.
         """
-        while True:
+        while not self._is_read:
             message = await self.receive()
             if message["type"] == "http.disconnect":
                 raise Gone
-            body = bytes(message.get("body", b""))
-            if body or not message.get("more_body", False):
+            self._is_read = not message.get("more_body", False)
+            if body := bytes(message.get("body", b"")):
                 return body
+        return b""
+
+    async def until_gone(self) -> None:
+        """Wait until the client leaves, whatever it still sends."""
+        while (await self.receive())["type"] != "http.disconnect":
+            pass
 
     async def body(self) -> bytes:
         """Return the whole body.

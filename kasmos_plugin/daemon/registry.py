@@ -285,13 +285,17 @@ class Registry:
         return agent
 
     def _take_output(self, agent: _Agent, beat: ShimBeat) -> None:
-        """Date the newest output, once: while a machine sleeps, ages stand still."""
+        """Date the newest output.
+
+        Once, because ages stand still while a machine sleeps. A beat that waited for a daemon that
+        was stopped dates it too late: a later beat that dates it earlier is right.
+        """
         if beat.output_age_ms is None:
             return
         age_s = max(beat.output_age_ms, 0) / 1000
         output_s = agent.heard_s - age_s
         before_s = agent.output_s
-        if before_s is not None and output_s <= before_s + SAME_OUTPUT_S:
+        if before_s is not None and abs(output_s - before_s) <= SAME_OUTPUT_S:
             return
         agent.output_s = output_s
         agent.output_at = self._world.now() - timedelta(seconds=age_s)

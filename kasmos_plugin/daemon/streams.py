@@ -117,7 +117,7 @@ async def serve_events(
     if last is None:
         last = store.events.last_id()
     await request.start(200, "text/event-stream; charset=utf-8")
-    leaving = asyncio.create_task(_until_gone(request))
+    leaving = asyncio.create_task(request.until_gone())
     stopping = asyncio.create_task(closing.wait())
     text = b": kasmos\n\n"
     try:
@@ -166,14 +166,6 @@ async def _quiet(
     news.cancel()
     await asyncio.gather(news, return_exceptions=True)
     return b"" if done else b": quiet\n\n"
-
-
-async def _until_gone(request: Request) -> None:
-    with contextlib.suppress(Gone):
-        while True:
-            if not await request.chunk():
-                # The body has ended; what comes next is only the client's leaving.
-                await asyncio.sleep(0)
 
 
 def _event(event: EventRecord) -> str:

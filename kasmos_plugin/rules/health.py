@@ -85,12 +85,13 @@ def judge(traces: Traces, *, now: datetime) -> AgentView:
         pid=record.process.pid if record.process is not None else 0,
     )
     if record.end is not None:
+        reason = end_reason(record)
         return view.model_copy(
             update={
-                "health": "stale",
+                "health": "stale" if reason else None,
                 "evidence": "process",
-                "reason": end_reason(record),
-                "reason_since": _past(record.ended_at, now),
+                "reason": reason,
+                "reason_since": _past(record.ended_at, now) if reason else None,
                 "pid": 0,
             }
         )
