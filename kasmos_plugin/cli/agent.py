@@ -1,0 +1,438 @@
+"""`kas agent`: run agents, look at them, pause, stop and dismiss them. The daemon judges."""
+
+import json
+import os
+import secrets
+import shutil
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import NoReturn
+
+import click
+
+from kasmos_plugin import paths
+from kasmos_plugin.cli.options import (
+    InOrder,
+    choose_project,
+    complete_agents,
+    complete_tasks,
+    db_option,
+    json_option,
+    open_cli_store,
+    project_option,
+)
+from kasmos_plugin.cli.output import echo_json, echo_models, note, table
+from kasmos_plugin.contract.agent import AgentRecord, AgentView
+from kasmos_plugin.contract.base import rfc3339
+from kasmos_plugin.contract.control import AgentsReply
+from kasmos_plugin.daemon.client import call, segment
+from kasmos_plugin.errors import BadArgument, Conflict, KasmosError, NotFound
+from kasmos_plugin.repository import find_repository
+from kasmos_plugin.rules.health import Traces, judge
+from kasmos_plugin.rules.text import clean, is_clean_name
+from kasmos_plugin.store import Store, utc_now
+from kasmos_plugin.summary import age
+
+NOT_FOUND = 127
+NOT_EXECUTABLE = 126
+STOPPED_WITHIN_S = 8.0
+
+
+@click.group(cls=InOrder)
+def agent() -> None:
+    """Run agents and look after them.
+
+    \b
+    Examples:
+      kas agent run --task fix-login -- codex
+      kas agent list
+      kas agent pause 5f0c9a2e
+    """
+
+
+@agent.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[--] COMMAND…")
+@click.option(
+    "--task", default="", metavar="TASK", shell_complete=complete_tasks, help="What it works on."
+)
+@click.option("--role", default="coder", show_default=True, metavar="ROLE", help="What it is.")
+@click.option("--wave", type=click.IntRange(0), default=0, help="[default: its subtask's]")
+@click.option("--number", type=click.IntRange(0), default=0, help="The subtask's number.")
+@click.option("--program", default="", metavar="NAME", help="[default: the command's name]")
+@click.option("--detach", is_flag=True, help="Run without this terminal; print the agent's id.")
+@project_option
+@db_option
+@json_option
+def run(
+    command: tuple[str, ...],
+    task: str,
+    role: str,
+    wave: int,
+    number: int,
+    program: str,
+    detach: bool,
+    project: str,
+    db: Path | None,
+    as_json: bool,
+) -> int:
+    """Run COMMAND as an agent that the monitor sees.
+
+    The command gets a terminal of its own, and KASMOS_AGENT_ID, KASMOS_SOCKET, KASMOS_PROJECT,
+    KASMOS_TASK and KASMOS_WAVE. The exit code is the command's, 128 and the signal's number when
+    one ended it, 127 when there is no such command.
+
+    \b
+    Examples:
+      kas agent run -- claude
+      kas agent run --task fix-login --number 2 -- codex --full-auto
+      kas agent run --detach --role reviewer -- ./review.sh
+    """
+    if not command:
+        raise click.UsageError("Missing argument 'COMMAND…'.")
+    if (code := _unusable(command[0])) is not None:
+        return code
+    for name, value in (("role", role), ("program", program or "-")):
+        if not is_clean_name(value):
+            raise BadArgument(f"'{clean(value)}' cannot be a {name}.")
+    with closing(open_cli_store(db)) as store:
+        project = choose_project(store, project)
+        if task:
+            task, wave = _checked_task(store, project, task, number, wave)
+        elif number:
+            raise BadArgument("A subtask's number needs its task.", hint="--task TASK")
+    agent_id = secrets.token_hex(4)
+    found = find_repository(Path.cwd())
+    hello = {
+        "id": agent_id,
+        "project": project,
+        "task": task,
+        "role": role,
+        "wave": wave,
+        "task_number": number,
+        "program": program or clean(Path(command[0]).name) or "command",
+        "branch": clean(found.branch) if found is not None else "",
+        "worktree": _utf8(found.root) if found is not None else "",
+        "log": str(_log_path(agent_id)) if detach else "",
+        "started_at": rfc3339(utc_now()),
+    }
+    announcement = json.dumps({"id": agent_id}) if as_json else agent_id
+    return _become_shim(hello, announcement, command)
+
+
+@agent.command("list")
+@project_option
+@db_option
+@json_option
+def list_(project: str, db: Path | None, as_json: bool) -> None:
+    """List the agents of a project.
+
+    \b
+    Examples:
+      kas agent list
+      kas agent list --project shop --json
+    """
+    with closing(open_cli_store(db)) as store:
+        project = choose_project(store, project)
+        store_id = store.store_id
+    reply = AgentsReply.model_validate_json(
+        call(paths.socket(), "GET", f"/v1/repos/{segment(project)}/agents")
+    )
+    if reply.store_id != store_id:
+        raise Conflict(
+            "The daemon watches another store: agents of this one are unknown.",
+            hint="kas daemon status",
+        )
+    if as_json:
+        echo_models(reply.agents)
+        return
+    now = utc_now()
+    table(
+        ("id", "task", "role", "wave", "nr", "state", "active", "worktree"),
+        (
+            (
+                one.id,
+                one.task or "-",
+                one.role,
+                str(one.wave or "-"),
+                str(one.task_number or "-"),
+                _state(one),
+                age(one.last_activity, now) if one.last_activity else "-",
+                one.worktree or "-",
+            )
+            for one in reply.agents
+        ),
+        empty=f"no agent runs in project '{project}'",
+    )
+
+
+@agent.command()
+@click.argument("agent_id", metavar="AGENT", shell_complete=complete_agents)
+@db_option
+@json_option
+def show(agent_id: str, db: Path | None, as_json: bool) -> None:
+    """Show one agent, also one that has ended.
+
+    \b
+    Examples:
+      kas agent show 5f0c9a2e
+      kas agent show 5f0c9a2e --json
+    """
+    view = _view(agent_id, db)
+    if as_json:
+        echo_json(view)
+        return
+    now = utc_now()
+    facts = {
+        "agent": view.id,
+        "state": _state(view),
+        "since": age(view.stage_since, now) if view.stage_since else "",
+        "evidence": view.evidence or "",
+        "project": view.project,
+        "task": view.task,
+        "role": view.role,
+        "wave": str(view.wave or ""),
+        "number": str(view.task_number or ""),
+        "program": view.program,
+        "branch": view.branch,
+        "worktree": view.worktree,
+        "pid": str(view.pid or ""),
+        "started": f"{age(view.started_at, now)} ago",
+        "activity": f"{age(view.last_activity, now)} ago" if view.last_activity else "",
+    }
+    for name, value in facts.items():
+        if value:
+            print(f"{name:<10}{clean(value)}")
+
+
+@agent.command()
+@click.argument("agent_id", metavar="AGENT", shell_complete=complete_agents)
+@click.option("--follow", "-f", is_flag=True, help="Go on until the agent ends.")
+@click.option("--raw", is_flag=True, help="With escape sequences, as the agent wrote them.")
+@db_option
+def logs(agent_id: str, follow: bool, raw: bool, db: Path | None) -> None:
+    """Print what a detached agent wrote; the newest 4 to 8 MB are kept.
+
+    \b
+    Examples:
+      kas agent logs 5f0c9a2e
+      kas agent logs 5f0c9a2e --follow
+    """
+    from kasmos_plugin.cli.logs import print_log
+
+    with closing(open_cli_store(db, create=False)) as store:
+        record = store.agents.get(agent_id)
+        if not record.log:
+            raise Conflict(
+                f"Agent '{agent_id}' runs in a terminal: only detached ones have a log.",
+                hint="kas agent run --detach -- COMMAND",
+            )
+        if follow:
+            print_log(
+                Path(record.log),
+                is_raw=raw,
+                is_over=lambda: store.agents.get(agent_id).end is not None,
+            )
+        else:
+            print_log(Path(record.log), is_raw=raw)
+
+
+@agent.command()
+@click.argument("agent_id", metavar="AGENT", shell_complete=complete_agents)
+@json_option
+def pause(agent_id: str, as_json: bool) -> None:
+    """Stop every process of an agent's session until it is resumed.
+
+    Processes that began a session of their own go on.
+
+    \b
+    Example:
+      kas agent pause 5f0c9a2e
+    """
+    _done(_order(agent_id, "pause"), "paused", as_json)
+
+
+@agent.command()
+@click.argument("agent_id", metavar="AGENT", shell_complete=complete_agents)
+@json_option
+def resume(agent_id: str, as_json: bool) -> None:
+    """Let a paused agent go on.
+
+    \b
+    Example:
+      kas agent resume 5f0c9a2e
+    """
+    _done(_order(agent_id, "resume"), "resumed", as_json)
+
+
+@agent.command()
+@click.argument("agent_id", metavar="AGENT", shell_complete=complete_agents)
+@db_option
+@json_option
+def stop(agent_id: str, db: Path | None, as_json: bool) -> None:
+    """End an agent: SIGTERM to its session, SIGKILL to what is left after 5 s.
+
+    \b
+    Example:
+      kas agent stop 5f0c9a2e
+    """
+    _order(agent_id, "stop")
+    deadline = time.monotonic() + STOPPED_WITHIN_S
+    while not _has_ended(view := _view(agent_id, db)):
+        if time.monotonic() > deadline:
+            raise KasmosError(
+                f"Agent '{agent_id}' has not ended within {STOPPED_WITHIN_S:g} s.",
+                hint=f"kas agent show {agent_id}",
+            )
+        time.sleep(0.05)
+    _done(view, f"stopped, {view.reason or 'exited with code 0'}", as_json)
+
+
+@agent.command()
+@click.argument("agent_id", metavar="AGENT", shell_complete=complete_agents)
+@json_option
+def dismiss(agent_id: str, as_json: bool) -> None:
+    """Take an agent that failed, was killed or is lost off every list.
+
+    \b
+    Example:
+      kas agent dismiss 5f0c9a2e
+    """
+    _done(_order(agent_id, "dismiss"), "dismissed", as_json)
+
+
+@agent.command(
+    context_settings={"ignore_unknown_options": True},
+    epilog="Exit codes: 0 taken, 1 refused or no agent named, 2 wrong usage, 3 no daemon.",
+)
+@click.option("--stage", type=click.Choice(["loading", "ready", "running"]), required=True)
+@click.option("--agent", "agent_id", default="", metavar="ID", help="[default: KASMOS_AGENT_ID]")
+@click.option("--verbose", "-v", is_flag=True, help="Say why nothing was reported.")
+def report(stage: str, agent_id: str, verbose: bool) -> int:
+    """Say what an agent is doing; for the agent itself, and its hooks.
+
+    ready means that it waits for a person. Silent, so that hooks can call it.
+
+    \b
+    Examples:
+      kas agent report --stage ready
+      kas agent report --stage running --agent 5f0c9a2e --verbose
+    """
+    from kasmos_plugin.cli.report import report as send
+
+    named = ["--agent", agent_id] if agent_id else []
+    return send(["--stage", stage, *named, *(["--verbose"] if verbose else [])])
+
+
+def _unusable(program: str) -> int | None:
+    """Say why a command cannot be run and return a shell's exit code for it; None when it can."""
+    if shutil.which(program) is not None:
+        return None
+    if "/" in program and Path(program).exists():
+        note(f"error: '{clean(program)}' cannot be executed.")
+        return NOT_EXECUTABLE
+    note(f"error: there is no command '{clean(program)}'.")
+    return NOT_FOUND
+
+
+def _checked_task(store: Store, project: str, name: str, number: int, wave: int) -> tuple[str, int]:
+    """Return the stored task's name, and the wave of its subtask unless another was given."""
+    task = store.tasks.get(project, name)
+    if not number:
+        return task.filename, wave
+    for subtask in store.tasks.subtasks(project, name):
+        if subtask.number == number:
+            return task.filename, wave or subtask.wave
+    raise NotFound(
+        f"Task '{task.filename}' has no subtask {number}.",
+        hint=f"kas task show {task.filename}",
+    )
+
+
+def _become_shim(hello: dict[str, object], announcement: str, command: Sequence[str]) -> NoReturn:
+    """Replace this process by the shim: twenty of them must not cost twenty of us."""
+    from kasmos_plugin.agent import start
+    from kasmos_plugin.daemon.processes import boot_id
+    from kasmos_plugin.daemon.settings import Settings
+
+    socket_path, log = paths.socket(), str(hello["log"])
+    if log:
+        Path(log).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    settings = Settings(socket_path=socket_path, database=paths.database())
+    environment = os.environ | {
+        "KASMOS_AGENT_ID": str(hello["id"]),
+        "KASMOS_SOCKET": str(socket_path),
+        "KASMOS_PROJECT": str(hello["project"]),
+        "KASMOS_TASK": str(hello["task"]),
+        "KASMOS_WAVE": str(hello["wave"] or ""),
+    }
+    arguments = [
+        *(sys.executable, "-I", "-S", start.__file__),
+        *(str(socket_path), str(settings.ends_dir / str(hello["id"]))),
+        *(json.dumps(hello)[:-1], boot_id(), log, announcement),
+        *command,
+    ]
+    sys.stdout.flush()
+    os.execve(sys.executable, arguments, environment)
+
+
+def _log_path(agent_id: str) -> Path:
+    return paths.logs_dir() / f"agent-{agent_id}.log"
+
+
+def _utf8(path: Path) -> str:
+    """Return the path as text, empty when its bytes are no text that JSON could carry."""
+    try:
+        return os.fsencode(path).decode("utf-8")
+    except UnicodeDecodeError:
+        return ""
+
+
+def _order(agent_id: str, verb: str) -> AgentView:
+    return AgentView.model_validate_json(
+        call(paths.socket(), "POST", f"/v1/agents/{segment(agent_id)}/{verb}")
+    )
+
+
+def _done(view: AgentView, word: str, as_json: bool) -> None:
+    if as_json:
+        echo_json(view)
+    else:
+        note(f"agent '{view.id}' {word}")
+
+
+def _view(agent_id: str, db: Path | None) -> AgentView:
+    """Return what the daemon says of the agent, or what the store remembers of its end."""
+    try:
+        body = call(paths.socket(), "GET", f"/v1/agents/{segment(agent_id)}")
+    except KasmosError as error:
+        if error.code != "not_found":
+            raise
+        with closing(open_cli_store(db, create=False)) as store:
+            return _remembered(store.agents.get(agent_id))
+    return AgentView.model_validate_json(body)
+
+
+def _remembered(record: AgentRecord) -> AgentView:
+    return judge(Traces(record=record, is_linked=False), now=utc_now())
+
+
+def _has_ended(view: AgentView) -> bool:
+    return not view.pid
+
+
+def _state(view: AgentView) -> str:
+    """Return an agent's state in words, the worst first."""
+    if view.reason:
+        return view.reason
+    if view.health == "unknown":
+        return "unknown"
+    if view.is_paused:
+        return "ready, paused" if view.is_ready else "paused"
+    if view.is_ready:
+        return "waits for you"
+    if not view.is_active:
+        return "exited with code 0"
+    return view.stage or "quiet"
