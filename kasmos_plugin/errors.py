@@ -5,12 +5,13 @@ route). It carries what happened (`message`), the command that mends it (`hint`)
 for the wire, the exit code of the CLI and the HTTP status.
 """
 
-from collections.abc import Sequence
-from enum import IntEnum
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
-class Exit(IntEnum):
-    """Exit codes of `kas`."""
+class Exit:
+    """Exit codes of `kas`; plain numbers, because `enum` costs a hook's command a tenth."""
 
     OK = 0
     FAILED = 1
@@ -22,7 +23,7 @@ class KasmosError(Exception):
     """An expected failure: `message` says what happened, `hint` names the command that mends it."""
 
     code: str = "failed"
-    exit_code: Exit = Exit.FAILED
+    exit_code: int = Exit.FAILED
     http_status: int = 400
 
     def __init__(self, message: str, *, hint: str = "") -> None:
@@ -57,7 +58,7 @@ class UnknownProject(NotFound):
 
     code = "unknown_project"
 
-    def __init__(self, project: str, known: Sequence[str]) -> None:
+    def __init__(self, project: str, known: "Sequence[str]") -> None:
         names = ", ".join(f"'{name}'" for name in known) or "none"
         super().__init__(
             f"Unknown project '{project}'; known projects: {names}.",
@@ -72,7 +73,7 @@ class ProjectRequired(KasmosError):
     code = "project_required"
     exit_code = Exit.USAGE
 
-    def __init__(self, known: Sequence[str]) -> None:
+    def __init__(self, known: "Sequence[str]") -> None:
         names = ", ".join(f"'{name}'" for name in known)
         super().__init__(
             f"Several projects are known, choose one: {names}.",
@@ -113,7 +114,7 @@ class PlanProblems(KasmosError):
 
     code = "broken_plan"
 
-    def __init__(self, problems: Sequence[str]) -> None:
+    def __init__(self, problems: "Sequence[str]") -> None:
         super().__init__("The plan was refused:\n" + "\n".join(f"  {p}" for p in problems))
         self.problems = tuple(problems)
 

@@ -1,12 +1,18 @@
 """Where things of ours lie. Knows the environment and the platform, opens nothing.
 
-`KASMOS_HOME` moves every path; `KASMOS_DB` and `KASMOS_SOCKET` move one. `platformdirs` is imported
-inside the functions that need it: the socket's path is wanted by commands that must start fast.
+`KASMOS_HOME` moves every path; `KASMOS_DB` and `KASMOS_SOCKET` move one. `platformdirs` and
+`pathlib` are imported inside the functions that need them: the socket's path is wanted by commands
+that must start fast.
 """
+
+from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from pathlib import Path
 
 SOCKET_PATH_LIMIT = 103
 """Bytes of a Unix socket's path, without the closing NUL (macOS 103, Linux 107)."""
@@ -15,7 +21,7 @@ SOCKET_PATH_LIMIT = 103
 def home() -> Path | None:
     """Return the directory that `KASMOS_HOME` names, absolute, or None when it is not set."""
     value = os.environ.get("KASMOS_HOME")
-    return Path(value).expanduser().absolute() if value else None
+    return _path(_absolute(value)) if value else None
 
 
 def data_dir() -> Path:
@@ -36,7 +42,7 @@ def config_dir() -> Path:
 def database() -> Path:
     """Return the store's path: `KASMOS_DB`, else `kasmos.db` in the data directory."""
     value = os.environ.get("KASMOS_DB")
-    return Path(value).expanduser().absolute() if value else data_dir() / "kasmos.db"
+    return _path(_absolute(value)) if value else data_dir() / "kasmos.db"
 
 
 def logs_dir() -> Path:
@@ -46,31 +52,46 @@ def logs_dir() -> Path:
 
 def run_dir() -> Path:
     """Return the directory of the daemon's socket and lock: private to this user."""
-    if (base := home()) is not None:
-        return base / "run"
-    if sys.platform == "linux" and (runtime := os.environ.get("XDG_RUNTIME_DIR")):
-        return Path(runtime) / "kasmos"
-    return _short_dir("default")
+    return _path(_run_dir())
 
 
 def socket() -> Path:
-    """Return the path of the daemon's socket.
+    """Return the path of the daemon's socket; see `socket_text`."""
+    return _path(socket_text())
+
+
+def socket_text() -> str:
+    """Return the path of the daemon's socket as text.
 
     `KASMOS_SOCKET`, else `daemon.sock` in `run_dir()`. A path over the platform's limit is replaced
     by one in a short private directory that every program computes alike.
     """
     value = os.environ.get("KASMOS_SOCKET")
-    path = Path(value).expanduser().absolute() if value else run_dir() / "daemon.sock"
+    path = _absolute(value) if value else os.path.join(_run_dir(), "daemon.sock")
     if len(os.fsencode(path)) <= SOCKET_PATH_LIMIT:
         return path
-    return _short_dir(str(path)) / "daemon.sock"
-
-
-def _short_dir(key: str) -> Path:
     import hashlib  # Only a path that does not fit needs it.
 
-    digest = hashlib.sha256(os.fsencode(key)).hexdigest()[:12]
-    return Path("/tmp") / f"kasmos-{os.getuid()}-{digest}"
+    digest = hashlib.sha256(os.fsencode(path)).hexdigest()[:12]
+    return f"/tmp/kasmos-{os.getuid()}-{digest}/daemon.sock"
+
+
+def _run_dir() -> str:
+    if base := os.environ.get("KASMOS_HOME"):
+        return os.path.join(_absolute(base), "run")
+    if sys.platform == "linux" and (runtime := os.environ.get("XDG_RUNTIME_DIR")):
+        return os.path.join(runtime, "kasmos")
+    return f"/tmp/kasmos-{os.getuid()}"
+
+
+def _absolute(path: str) -> str:
+    return os.path.abspath(os.path.expanduser(path))
+
+
+def _path(text: str) -> Path:
+    from pathlib import Path  # 11 ms at start: a third of a hook's command.
+
+    return Path(text)
 
 
 def _below(name: str, platform_function: str) -> Path:

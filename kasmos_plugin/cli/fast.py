@@ -80,7 +80,7 @@ def _status(options: "Mapping[str, str]") -> int | None:
         focus=options.get("--focus", ""),
     )
     try:
-        reply = request(paths.socket(), "GET", target, timeout_s=DAEMON_BUDGET_S)
+        reply = request(paths.socket_text(), "GET", target, timeout_s=DAEMON_BUDGET_S)
     except Unreachable:
         return None
     if reply.status != 200:

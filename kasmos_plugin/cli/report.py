@@ -38,7 +38,7 @@ def report(argv: Sequence[str]) -> int:
     body = f'{{"stage":"{options["--stage"]}","at":"{_now()}"}}'.encode("ascii")
     target = f"/v1/agents/{segment(agent_id)}/report"
     try:
-        call(paths.socket(), "POST", target, body=body, timeout_s=WITHIN_S)
+        call(paths.socket_text(), "POST", target, body=body, timeout_s=WITHIN_S)
     except KasmosError as error:
         if is_verbose:
             sys.stderr.write(f"error: {error.message}\nhint: {error.hint}\n")

@@ -8,7 +8,6 @@ believed.
 import os
 import stat
 import time
-from pathlib import Path
 
 from kasmos_plugin.daemon import wire
 from kasmos_plugin.errors import DaemonIncompatible, DaemonUnreachable, KasmosError
@@ -16,6 +15,8 @@ from kasmos_plugin.errors import DaemonIncompatible, DaemonUnreachable, KasmosEr
 TYPE_CHECKING = False  # `typing` itself would be the heaviest import here.
 if TYPE_CHECKING:
     import _socket
+
+StrPath = str | os.PathLike[str]
 
 TIMEOUT_S = 5.0
 CONTROL_VERSION = "1"
@@ -34,7 +35,7 @@ class Reply:
 
 
 def request(
-    socket_path: Path,
+    socket_path: StrPath,
     method: str,
     target: str,
     *,
@@ -72,7 +73,7 @@ def request(
 
 
 def call(
-    socket_path: Path,
+    socket_path: StrPath,
     method: str,
     target: str,
     *,
@@ -91,7 +92,7 @@ def call(
     raise refusal(socket_path, reply)
 
 
-def refusal(socket_path: Path, reply: Reply) -> KasmosError:
+def refusal(socket_path: StrPath, reply: Reply) -> KasmosError:
     """Return the error that a failed answer carries."""
     import json  # Only a failure is worth reading here.
 
@@ -110,7 +111,7 @@ def segment(text: str) -> str:
     return "".join(chr(byte) if byte in safe else f"%{byte:02X}" for byte in os.fsencode(text))
 
 
-def connect(socket_path: Path, *, timeout_s: float) -> "_socket.socket":
+def connect(socket_path: StrPath, *, timeout_s: float) -> "_socket.socket":
     """Return a connection to a socket that is ours alone.
 
     Raises:
@@ -133,10 +134,10 @@ def connect(socket_path: Path, *, timeout_s: float) -> "_socket.socket":
     return connection
 
 
-def why_foreign(socket_path: Path) -> str | None:
+def why_foreign(socket_path: StrPath) -> str | None:
     """Return why the path cannot be our daemon's socket, or None when it can."""
     try:
-        found, directory = socket_path.lstat(), socket_path.parent.stat()
+        found, directory = os.lstat(socket_path), os.stat(os.path.dirname(socket_path))
     except FileNotFoundError:
         return NO_SOCKET
     except OSError as error:
