@@ -307,7 +307,12 @@ def dismiss(agent_id: str, as_json: bool) -> None:
     context_settings={"ignore_unknown_options": True},
     epilog="Exit codes: 0 taken, 1 refused or no agent named, 2 wrong usage, 3 no daemon.",
 )
-@click.option("--stage", type=click.Choice(["loading", "ready", "running"]), required=True)
+@click.option(
+    "--stage",
+    type=click.Choice(["loading", "ready", "running"]),
+    required=True,
+    help="How far it is.",
+)
 @click.option("--agent", "agent_id", default="", metavar="ID", help="[default: KASMOS_AGENT_ID]")
 @click.option("--verbose", "-v", is_flag=True, help="Say why nothing was reported.")
 def report(stage: str, agent_id: str, verbose: bool) -> int:
