@@ -142,12 +142,13 @@ def _introduce(place: _Place) -> None:
 
 
 def _tell(shape: str, words: str, *, seconds: float) -> None:
+    """Print what happened and when; words without a shape are to be copied, so stand alone."""
     from rich.text import Text
 
     line = Text.assemble(
         (f"{int(seconds):3d}s ", "dim"), (shape, _STYLES.get(shape, "")), f" {words}"
     )
-    console().print(line, soft_wrap=True)
+    console().print(line if shape else words, soft_wrap=True)
     sys.stdout.flush()
 
 

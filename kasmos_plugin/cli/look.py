@@ -3,6 +3,7 @@
 What could not be asked is a notice of the snapshot, never an empty list without a word.
 """
 
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,10 +12,17 @@ from pydantic import ValidationError
 from kasmos_plugin import paths
 from kasmos_plugin.cli.fast import status_target
 from kasmos_plugin.cli.options import database_path, open_for_reading
-from kasmos_plugin.contract.facts import DaemonView
-from kasmos_plugin.contract.live_status import LiveStatus
+from kasmos_plugin.contract.facts import DaemonView, Facts
+from kasmos_plugin.contract.live_status import LiveStatus, Notice
 from kasmos_plugin.daemon.client import refusal, request
-from kasmos_plugin.errors import DaemonIncompatible, DaemonUnreachable, Exit, KasmosError
+from kasmos_plugin.errors import (
+    DaemonIncompatible,
+    DaemonUnreachable,
+    Exit,
+    KasmosError,
+    NoProject,
+    UnknownProject,
+)
 from kasmos_plugin.facts import daemon_absent, gather, resolve_project
 from kasmos_plugin.snapshot import assemble, question
 from kasmos_plugin.store import Store, utc_now
@@ -86,15 +94,32 @@ def _checked(asked: Asked, body: bytes) -> bytes:
 
 
 def _from_store(asked: Asked, daemon: DaemonView) -> bytes:
-    store = open_for_reading(asked.db)
     try:
-        facts = gather(
-            store, daemon, project=_project(store, asked.project, daemon), focus=asked.focus
-        )
-    finally:
-        store.close()
+        with closing(open_for_reading(asked.db)) as store:
+            project = _project(store, asked.project, daemon)
+            facts = gather(store, daemon, project=project, focus=asked.focus)
+    except NoProject:
+        if asked.project:
+            raise UnknownProject(asked.project, ()) from None
+        facts = _nothing_yet(daemon)
     answer = assemble(facts, question(asked.cap, asked.include), now=utc_now())
     return answer.model_dump_json().encode()
+
+
+def _nothing_yet(daemon: DaemonView) -> Facts:
+    """Return the facts of a machine without a store; looking at it makes none."""
+    nothing = Notice(code="no_projects", message="no project is registered yet")
+    return Facts(
+        project="",
+        projects=(),
+        counts={},
+        tasks=(),
+        waiting=(),
+        events=(),
+        event_count=0,
+        daemon=daemon,
+        notices=(nothing,),
+    )
 
 
 def _project(store: Store, wanted: str, daemon: DaemonView) -> str:

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import click
 
 from kasmos_plugin import paths
-from kasmos_plugin.errors import KasmosError
+from kasmos_plugin.errors import KasmosError, NoProject
 from kasmos_plugin.rules.text import is_clean_name
 from kasmos_plugin.store import Store, open_store
 
@@ -72,16 +72,17 @@ def open_cli_store(db: Path | None, *, create: bool = True) -> Store:
 
 
 def open_for_reading(db: Path | None) -> Store:
-    """Open the store of a command that only looks.
+    """Open the store of a command that only looks: nothing is made where none is.
 
-    A store that was named must be there: a wrong path is no empty store. The default one is made,
-    so that the first look at a fresh machine says that nothing is registered.
+    A store that was named must be there: a wrong path is no empty store.
 
     Raises:
+        NoProject: there is no store yet at the place where it lies by default.
         StoreError: it cannot be opened.
     """
-    is_named = db is not None or bool(os.environ.get("KASMOS_DB"))
-    return open_store(database_path(db), create=not is_named)
+    if db is None and not os.environ.get("KASMOS_DB") and not paths.database().exists():
+        raise NoProject
+    return open_store(database_path(db), create=False)
 
 
 def choose_project(store: Store, wanted: str) -> str:

@@ -30,11 +30,12 @@ from kasmos_plugin.contract.live_status import (
     AttentionItem,
     EventItem,
     FocusSubtask,
+    FocusWave,
     LiveStatus,
     TaskFocus,
     TaskSummary,
 )
-from kasmos_plugin.contract.task import ACTIVE_STATUSES, SubtaskStatus
+from kasmos_plugin.contract.task import ACTIVE_STATUSES, Phase, SubtaskStatus
 from kasmos_plugin.summary import ATTENTION_WORDS, age, agent_count, agent_state, plural
 from kasmos_plugin.summary import waiting_count as waiting
 
@@ -176,7 +177,8 @@ def _notices(status: LiveStatus, width: int) -> Iterator[Text]:
 
 def _attention(status: LiveStatus, width: int) -> Section:
     now = status.generated_at
-    rows = [_attention_row(item, now) for item in status.attention]
+    tasks = {task.filename: task for task in status.tasks or ()}
+    rows = [_attention_row(item, tasks.get(item.task), now) for item in status.attention]
     total = waiting(status)
     return Section(
         Text(f"waiting for you {total}", f"bold {WAITS.style}"),
@@ -187,10 +189,12 @@ def _attention(status: LiveStatus, width: int) -> Section:
     )
 
 
-def _attention_row(item: AttentionItem, now: datetime) -> list[Text]:
+def _attention_row(item: AttentionItem, task: TaskSummary | None, now: datetime) -> list[Text]:
     is_broken = item.kind == "stale_instance"
     words = ATTENTION_WORDS[item.kind] if item.task else "an agent needs a look"
     detail = f": {item.detail}" if item.detail else ""
+    if not detail and task is not None and task.phase is Phase.WAVE_WAITING:
+        detail = f": wave {task.active_wave} is done, start wave {task.active_wave + 1}?"
     return [
         _shape(BROKEN if is_broken else WAITS),
         Text((age(item.since, now) if item.since is not None else "").rjust(3), "bold"),
@@ -290,11 +294,20 @@ def _focus(status: LiveStatus, width: int) -> Section:
     if not focus.waves:
         rows.append(Text("no waves", "dim"))
     for wave in focus.waves:
-        title = f"wave {wave.wave}" + (f": {wave.title}" if wave.title else "")
-        rows.append(Text(title, "bold" if wave.active else "dim"))
-        rows += [_subtask_row(subtask) for subtask in wave.tasks]
+        rows += _wave_rows(wave)
     title_line = Text.assemble((f"task {focus.filename}", "bold"), f"  {_readiness(status, focus)}")
     return Section(title_line, [fitted(row, width) for row in rows], least=5)
+
+
+def _wave_rows(wave: FocusWave) -> Iterator[Text]:
+    """Yield a wave with its subtasks; one that is done takes a single row."""
+    title = f"wave {wave.wave}" + (f": {wave.title}" if wave.title else "")
+    if all(subtask.status is SubtaskStatus.DONE for subtask in wave.tasks):
+        count = len(wave.tasks)
+        yield Text.assemble((f"{title}  ", "dim"), (f"✓ {count}/{count} done", DONE.style))
+        return
+    yield Text(title, "bold" if wave.active else "dim")
+    yield from (_subtask_row(subtask) for subtask in wave.tasks)
 
 
 def _subtask_row(subtask: FocusSubtask) -> Text:

@@ -74,6 +74,9 @@ class Watcher:
                 return
             self._failures = 0
             self.status, self.error = status, None
+            if not wanted.project:
+                # What was shown once stays what is shown: another project must not take its place.
+                self._wanted = replace(wanted, project=status.project)
             self.looked_at = self._monotonic()
             self.next_at = self.looked_at + delay_s(0)
             if not wanted.focus and self._choose_task(status):

@@ -161,8 +161,8 @@ class Play:
             self._pause(5.0)
             self._move("advance_wave")
         else:
-            self._tell(" ", "in another terminal, say yes:")
-            self._tell(" ", f"  {self._command} task transition {TASK} advance_wave")
+            command = f"{self._command} task transition {TASK} advance_wave"
+            self._tell("", f"\nYes is, in another terminal:\n\n  {command}\n")
         self._heard("advance_wave", "the decision", within_s=None)
         self._tell("●", f"decided: wave {wave + 1} starts")
 
