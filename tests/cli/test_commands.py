@@ -26,7 +26,7 @@ WITHOUT_DATA = {
 def _commands(
     command: click.Command, name: str, parent: click.Context | None = None
 ) -> Iterator[tuple[str, click.Command, click.Context]]:
-    context = click.Context(command, info_name=name, parent=parent)
+    context = click.Context(command, info_name=name, parent=parent, **command.context_settings)
     yield context.command_path, command, context
     if isinstance(command, click.Group):
         for child in command.list_commands(context):
