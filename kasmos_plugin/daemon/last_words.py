@@ -3,7 +3,9 @@
 Without it an agent that ended well during a restart would be told as lost.
 """
 
+import contextlib
 import os
+import time
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -11,6 +13,7 @@ from pydantic import ValidationError
 from kasmos_plugin.contract.control import ShimBeat
 
 _MAX_BYTES = 4096
+_KEPT_S = 7 * 86_400.0
 
 
 def take(directory: Path, agent_id: str) -> ShimBeat | None:
@@ -31,3 +34,11 @@ def take(directory: Path, agent_id: str) -> ShimBeat | None:
         return ShimBeat.model_validate_json(data)
     except (OSError, ValidationError):
         return None
+
+
+def sweep(directory: Path) -> None:
+    """Remove words a week old: of agents that no daemon ever asked for."""
+    with contextlib.suppress(OSError):
+        for path in directory.iterdir():
+            if time.time() - path.lstat().st_mtime > _KEPT_S:
+                path.unlink(missing_ok=True)

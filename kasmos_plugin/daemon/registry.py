@@ -310,15 +310,16 @@ class Registry:
         agent.shim = self._world.look(record.shim) if record.shim else Presence.ABSENT
         is_gone = agent.process is agent.shim is Presence.ABSENT
         agent.absent_looks = agent.absent_looks + 1 if is_gone else 0
+        if is_gone and agent.send is None and self._has_left_word(agent):
+            return
         if health.is_lost(self._traces(agent)):
             self._conclude(agent)
 
     def _conclude(self, agent: _Agent) -> None:
-        """Write down the end of an agent that is gone: what its shim left behind, else lost."""
+        """Write down the end of an agent that is gone: what another has seen of it, else lost."""
         record = agent.record
         agent.send = None
-        if (last := self._world.last_words(record.id)) is not None and last.end is not None:
-            self._end(agent, last)
+        if self._has_left_word(agent):
             return
         stored = self._world.stored(record.id)
         if stored is not None and stored.end is not None:
@@ -328,6 +329,14 @@ class Registry:
             update={"end": AgentEnd.LOST, "ended_at": self._world.now(), "is_paused": False}
         )
         self._change(agent, lost, EventKind.AGENT_LOST, "is lost", "error")
+
+    def _has_left_word(self, agent: _Agent) -> bool:
+        """Take the end that the shim left behind, if it did: it is an exit report all the same."""
+        last = self._world.last_words(agent.record.id)
+        if last is None or last.end is None:
+            return False
+        self._end(agent, last)
+        return True
 
     def _end(self, agent: _Agent, beat: ShimBeat) -> None:
         if agent.record.end in (AgentEnd.EXITED, AgentEnd.KILLED):

@@ -86,6 +86,7 @@ class _Daemon:
         writer = Writer(self._settings.database, on_written=on_written)
         registry = Registry(self._surroundings(writer), grace_s=self._timings.grace_s)
         registry.restore(*self._store.agents.listed())
+        last_words.sweep(self._settings.ends_dir)
         api = ControlApi(
             ping=Ping(version=__version__, instance=secrets.token_hex(8), pid=os.getpid()),
             socket_path=self._settings.socket_path,
