@@ -143,7 +143,10 @@ async def serve_events(
                 text = "".join(map(_event, events)).encode()
                 continue
             text = await _quiet(turn, leaving, stopping, quiet_s)
-        await request.write(b"", more=False)
+        async with asyncio.timeout(takes_within_s):
+            await request.write(b"", more=False)
+        # The connection closes once all is taken; a reader that takes nothing is not waited for.
+        asyncio.get_running_loop().call_later(takes_within_s, request.abort)
     except TimeoutError:
         request.abort()
     finally:
