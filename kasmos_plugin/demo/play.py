@@ -8,6 +8,7 @@ Every step is a command that a person or an agent could run.
 
 import json
 import shlex
+import shutil
 import sys
 import time
 from collections.abc import Callable
@@ -294,4 +295,11 @@ def command_line(home: Path | None, database: Path | None) -> str:
     words = [f"KASMOS_HOME={shlex.quote(str(home))}"] if home is not None else []
     if database is not None:
         words.append(f"KASMOS_DB={shlex.quote(str(database))}")
-    return " ".join([*words, f"KASMOS_PROJECT={PROJECT}", "kas"])
+    return " ".join([*words, f"KASMOS_PROJECT={PROJECT}", kas_command()])
+
+
+def kas_command() -> str:
+    """Return `kas`, or its full path where a shell would not find this one: in a checkout."""
+    own = Path(sys.executable).parent / "kas"
+    found = shutil.which("kas")
+    return "kas" if found and Path(found).resolve() == own.resolve() else shlex.quote(str(own))
