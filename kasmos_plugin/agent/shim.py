@@ -175,7 +175,7 @@ class Shim:
                 self.kill_at = None
                 self.signal_session(signal.SIGKILL)
             if self.status is None:
-                self.reap(now)
+                self.reap()
                 ended_at = time.monotonic()
             elif self.is_drained(now, ended_at):
                 break
@@ -328,7 +328,7 @@ class Shim:
             self.is_paused = is_paused
             self.wants_beat = True
 
-    def reap(self, now: float) -> None:
+    def reap(self) -> None:
         """Take what the kernel says of the child: stopped, continued or gone."""
         try:
             pid, status = os.waitpid(self.pid, os.WNOHANG | os.WUNTRACED | os.WCONTINUED)
@@ -339,24 +339,11 @@ class Shim:
         if os.WIFSTOPPED(status):
             was_paused, self.is_paused = self.is_paused, True
             self.wants_beat = self.wants_beat or not was_paused
-            if not was_paused and os.WSTOPSIG(status) == signal.SIGTSTP and self.terminal.saved:
-                self.suspend(now)
         elif os.WIFCONTINUED(status):
             self.wants_beat = self.wants_beat or self.is_paused
             self.is_paused = False
         else:
             self.status, self.is_paused, self.pty_rests_until = status, False, 0.0
-
-    def suspend(self, now: float) -> None:
-        """The child stopped itself for its shell: so do we, until ours continues us."""
-        self.keep_link(now)
-        self.terminal.give_back()
-        # The default action, which the kernel leaves out where no shell could continue us.
-        signal.signal(signal.SIGTSTP, signal.SIG_DFL)
-        os.kill(os.getpid(), signal.SIGTSTP)
-        self.terminal.take()
-        self.copy_size()
-        self.set_paused(False)
 
     def read_keys(self) -> None:
         """Take keys for the child."""

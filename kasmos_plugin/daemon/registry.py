@@ -398,7 +398,6 @@ class Registry:
         return health.Traces(
             record=agent.record,
             presence=_presence(agent),
-            is_shim_present=agent.shim is Presence.PRESENT,
             silence_s=self._silence_s(agent),
             was_heard=agent.was_heard,
             in_grace=now_s - self._started_s < self._grace_s,

@@ -49,8 +49,6 @@ class Traces:
 
     record: AgentRecord
     presence: Presence = Presence.UNKNOWN
-    is_shim_present: bool = False
-    """The shim's process exists, whether or not it speaks."""
     silence_s: float = 0.0
     """Since the shim was last heard, or since the daemon began to listen for it."""
     was_heard: bool = True
@@ -214,12 +212,8 @@ def _is_stale_session(traces: Traces) -> bool:
 
 
 def _silent(traces: Traces, now: datetime) -> dict[str, object]:
-    """Return the health of an agent whose shim says nothing, empty while it speaks.
-
-    A paused agent whose shim exists is silent with it: a shell stopped both.
-    """
-    is_stopped_with_it = traces.record.is_paused and traces.is_shim_present
-    if traces.record.shim is None or traces.silence_s <= HEARTBEAT_LIMIT_S or is_stopped_with_it:
+    """Return the health of an agent whose shim says nothing, empty while it speaks."""
+    if traces.record.shim is None or traces.silence_s <= HEARTBEAT_LIMIT_S:
         return {}
     if traces.in_grace and not traces.was_heard:
         return {}

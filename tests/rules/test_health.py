@@ -113,16 +113,6 @@ def test_a_paused_agent_is_not_active_and_neither_loads_nor_runs(
     assert (view.is_paused, view.is_active, view.stage, view.health) == (True, False, said, None)
 
 
-def test_an_agent_paused_together_with_its_shim_may_be_silent() -> None:
-    traces = Traces(
-        record=record(is_paused=True),
-        silence_s=300.0,
-        presence=Presence.PRESENT,
-        is_shim_present=True,
-    )
-    assert (judge(traces, now=NOW).reason, judge(traces, now=NOW).is_paused) == ("", True)
-
-
 def test_a_silent_shim_of_a_living_process_is_a_reason() -> None:
     traces = Traces(
         record=record(), silence_s=45.4, presence=Presence.PRESENT, is_linked=False, output_age_s=60
@@ -279,7 +269,6 @@ traces_of_all_kinds = st.builds(
         shim=st.sampled_from([None, IDENTITY]),
     ),
     presence=st.sampled_from(Presence),
-    is_shim_present=st.booleans(),
     silence_s=st.floats(0, 200_000),
     was_heard=st.booleans(),
     in_grace=st.booleans(),
