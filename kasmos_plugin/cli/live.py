@@ -84,6 +84,8 @@ def _as_lines(watcher: Watcher) -> None:
             if before != watcher.error.message:
                 before = watcher.error.message
                 complain(watcher.error)
+        elif watcher.retry_s == 0.0:
+            continue  # The next look knows the task to show in full.
         elif watcher.status is not None and (key := change_key(watcher.status)) != before:
             before = key
             at = watcher.status.generated_at.astimezone()
