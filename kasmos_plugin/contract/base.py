@@ -10,9 +10,15 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainSerializ
 class Model(BaseModel):
     """A frozen value that ignores unknown keys, so that additive changes stay compatible."""
 
-    model_config = ConfigDict(
-        frozen=True, extra="ignore", use_attribute_docstrings=True, allow_inf_nan=False
-    )
+    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
+
+
+def describe_fields() -> None:
+    """Let models that are defined from now on carry their docstrings as descriptions.
+
+    For what generates files: reading the source of every model takes 150 ms of each start.
+    """
+    Model.model_config["use_attribute_docstrings"] = True
 
 
 def rfc3339(at: datetime) -> str:
