@@ -22,7 +22,8 @@ class Link:
         self.hello = b""
         self.connection: socket.socket | None = None
         self.is_open = False
-        self.was_open = False
+        self.has_spoken = False
+        """Some daemon may know the agent, even if its answer was never read."""
         self.retry_at = 0.0
         self.retry_s = RETRY_FIRST_S
         self.outgoing = b""
@@ -39,6 +40,7 @@ class Link:
             self.connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
             self.connection.setblocking(False)
             self.connection.connect(os.fsencode(self.path))
+            self.has_spoken = True
         except OSError as error:
             self.drop(now)
             return str(error.strerror or error)
@@ -95,7 +97,7 @@ class Link:
             if word in WORDS:
                 found.append(word)
         if "ok" in found:
-            self.is_open = self.was_open = True
+            self.is_open = True
             self.retry_s = RETRY_FIRST_S
         if not data or len(self.incoming) > CHUNK:
             self.drop(now)

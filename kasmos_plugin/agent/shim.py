@@ -419,7 +419,7 @@ class Shim:
             select.select([link], [link] if self.link.outgoing else [], [], deadline - now)
             if "bye" in self.link.words(now):
                 return
-        if self.link.was_open:
+        if self.link.has_spoken:
             leave_word(self.last_words, self.beat(time.monotonic(), end))
 
 

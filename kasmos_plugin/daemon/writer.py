@@ -74,7 +74,7 @@ class Writer:
         self._thread.join(timeout_s)
 
     def _run(self) -> None:
-        store: Store | None = None
+        store = self._open()
         while True:
             try:
                 job = self._jobs.get(timeout=self._retry_s if self._kept else None)
