@@ -61,7 +61,7 @@ def test_its_background_is_its_own_before_the_script_runs() -> None:
     assert (
         text.index("html{background:var(--k-bg)}") < text.index("<body>") < text.index("<script>")
     )
-    assert "prefers-color-scheme:dark" in text
+    assert "color-scheme:light dark" in text
 
 
 def test_its_hash_follows_its_content() -> None:

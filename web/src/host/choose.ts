@@ -3,6 +3,7 @@
  * these two: a host that answers `ui/initialize`.
  */
 import type { Host } from "./host";
+import { unusableHost } from "./host";
 import { injectedHost } from "./injected";
 import { isOpenai, openaiHost } from "./openai";
 
@@ -15,16 +16,5 @@ export interface HostGlobals {
 export function chooseHost(globals: HostGlobals & EventTarget): Host {
   if (globals.kasmosMonitorHost !== undefined) return injectedHost(globals.kasmosMonitorHost);
   if (isOpenai(globals.openai)) return openaiHost(globals.openai, globals);
-  return NO_HOST;
+  return unusableHost("none", "no host answers here", {});
 }
-
-const NO_HOST: Host = {
-  name: "none",
-  problem: "no host answers here",
-  modes: [],
-  scope: {},
-  environment: () => ({ mode: "inline", visibility: null, theme: null, maxHeight: null }),
-  pushed: () => undefined,
-  refresh: () => Promise.reject(new Error("no host")),
-  subscribe: () => () => undefined,
-};

@@ -57,6 +57,20 @@ export function readEnvironment(given: Globals): Environment {
   };
 }
 
+/** Stands in for a host that cannot be used: it has its `problem`, and nothing polls. */
+export function unusableHost(name: "injected" | "none", problem: string, given: Globals): Host {
+  return {
+    name,
+    problem,
+    modes: [],
+    scope: {},
+    environment: () => readEnvironment(given),
+    pushed: () => undefined,
+    refresh: () => Promise.reject(new Error(problem)),
+    subscribe: () => () => undefined,
+  };
+}
+
 /** Turns what a host returns or throws for a message into an answer; some resolve to nothing. */
 export async function sendResult(send: () => unknown): Promise<SendResult> {
   try {

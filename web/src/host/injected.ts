@@ -3,7 +3,7 @@ import { HOST_CONTRACT_VERSION, MODES } from "../contract/host";
 import type { MonitorHost } from "../contract/host";
 import { isMethod, isRecord, parseScope } from "../contract/parse";
 import type { Host } from "./host";
-import { readEnvironment, sendResult } from "./host";
+import { readEnvironment, sendResult, unusableHost } from "./host";
 
 /** Narrows to what can be called at all; each property is checked again when it is read. */
 function isHost(value: unknown): value is MonitorHost {
@@ -19,7 +19,7 @@ export function injectedHost(given: unknown): Host {
       version === HOST_CONTRACT_VERSION
         ? "the host offers no refresh or no subscribe"
         : `the host offers ${found} of the monitor's contract, this monitor needs version ${HOST_CONTRACT_VERSION}`;
-    return brokenHost(why, isRecord(given) ? given : {});
+    return unusableHost("injected", why, isRecord(given) ? given : {});
   }
   const host = given;
   const kept = parseScope(host.state);
@@ -45,18 +45,5 @@ export function injectedHost(given: unknown): Host {
       },
     }),
     ...(host.sendPrompt && { sendPrompt: (text) => sendResult(() => host.sendPrompt?.(text)) }),
-  };
-}
-
-function brokenHost(problem: string, given: Readonly<Record<string, unknown>>): Host {
-  return {
-    name: "injected",
-    problem,
-    modes: [],
-    scope: {},
-    environment: () => readEnvironment(given),
-    pushed: () => undefined,
-    refresh: () => Promise.reject(new Error(problem)),
-    subscribe: () => () => undefined,
   };
 }

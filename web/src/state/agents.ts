@@ -1,7 +1,8 @@
 /** What may be said of agents, and what may not. */
 import type { ActiveAgent, LiveStatus, Notice } from "../contract/live_status.gen";
 
-export type AgentWord = "running" | "ready" | "loading" | "quiet" | "paused" | "unknown" | "needs a look";
+const WORDS = ["running", "ready", "loading", "quiet", "paused", "needs a look", "unknown"] as const;
+export type AgentWord = (typeof WORDS)[number];
 
 const UNSEEN = new Set(["daemon_unreachable", "daemon_incompatible", "daemon_other_store"]);
 
@@ -30,19 +31,9 @@ export function agentTotal({ active_agents, truncated }: LiveStatus): number {
 
 /** How many listed agents are in each state, in the order in which they are told. */
 export function agentCounts({ active_agents }: LiveStatus): readonly (readonly [AgentWord, number])[] {
-  const words: readonly AgentWord[] = [
-    "running",
-    "ready",
-    "loading",
-    "quiet",
-    "paused",
-    "needs a look",
-    "unknown",
-  ];
-  const found = active_agents.map(agentWord);
-  return words
-    .map((word) => [word, found.filter((each) => each === word).length] as const)
-    .filter(([, count]) => count > 0);
+  const counts = new Map(WORDS.map((word) => [word, 0]));
+  for (const word of active_agents.map(agentWord)) counts.set(word, (counts.get(word) ?? 0) + 1);
+  return [...counts].filter(([, count]) => count > 0);
 }
 
 /** `4 running · 1 ready`, `no agents`, or that nobody knows. */
@@ -56,11 +47,16 @@ export function agentsLine(status: LiveStatus): string {
   return parts.join(" · ") || "no agents";
 }
 
+/** How many listed agents run. */
+export function runningCount({ active_agents }: LiveStatus): number {
+  return active_agents.filter((agent) => agentWord(agent) === "running").length;
+}
+
 /** For the narrowest pane: the running ones, and of how many. */
 export function runningLine(status: LiveStatus): string {
   if (!areAgentsKnown(status)) return "agents unknown";
   const total = agentTotal(status);
-  const running = status.active_agents.filter((agent) => agentWord(agent) === "running").length;
+  const running = runningCount(status);
   if (!total) return "no agents";
   return running === total ? `${running} running` : `${running} running of ${total}`;
 }
@@ -74,8 +70,8 @@ export function waitingTotal({ attention, truncated }: LiveStatus): number {
   return attention.length + (truncated.attention ?? 0);
 }
 
-/** `2 wait for you`, `1 waits for you`. */
+/** `2 wait`, `1 waits`. */
 export function waitingLine(count: number): string {
-  return `${count} ${count === 1 ? "waits" : "wait"} for you`;
+  return `${count} wait${count === 1 ? "s" : ""}`;
 }
 

@@ -1,6 +1,6 @@
 /** What a host may show of a closed pane. */
 import type { Badge } from "../contract/live_status.gen";
-import { agentWord, areAgentsKnown, waitingTotal } from "./agents";
+import { areAgentsKnown, runningCount, waitingTotal } from "./agents";
 import type { State } from "./state";
 
 /** Returns the badge, or null while nothing has been answered. Counts include what was cut off. */
@@ -8,8 +8,7 @@ export function badge(state: State): Badge | null {
   const { snapshot, problem, scope, isPolled } = state;
   if (!problem && !isPolled) return null;
   const running = snapshot && areAgentsKnown(snapshot)
-    ? snapshot.active_agents.filter((agent) => agentWord(agent) === "running").length +
-      (snapshot.truncated.active_agents ?? 0)
+    ? runningCount(snapshot) + (snapshot.truncated.active_agents ?? 0)
     : 0;
   const blocked = snapshot ? waitingTotal(snapshot) : 0;
   const isOffline = problem !== null || !snapshot || !areAgentsKnown(snapshot);

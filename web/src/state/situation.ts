@@ -54,9 +54,9 @@ function say(
 
 function withoutHost(name: string, problem: string): Situation {
   if (name !== "none") {
-    return say("incompatible", "incompatible", `${problem} · update the host or kasmos`);
+    return say("incompatible", "incompatible", `${problem} · update one of them`);
   }
-  return say("offline", "offline", `${problem} · open the monitor from a conversation, or in a browser`, {
+  return say("offline", "offline", `${problem} · open the monitor in a browser`, {
     command: "kas monitor open",
   });
 }
@@ -110,7 +110,7 @@ function answered({ isPolled, takenAt }: State, snapshot: LiveStatus, now: numbe
   const waited = now - takenAt;
   const old = waited >= FRESH_MS ? ` · ${span(waited)}` : "";
   if (!snapshot.project) {
-    return say("no_projects", "no project", "no project is registered yet · register a repository", {
+    return say("no_projects", "no project", "register a repository to begin", {
       command: "kas daemon add PATH",
     });
   }

@@ -35,13 +35,23 @@ export function age(at: string, now: string): string {
   return span(Date.parse(now) - Date.parse(at));
 }
 
+/** The parts that say something, joined. */
+export function joined(separator: string, ...parts: readonly (string | undefined)[]): string {
+  return parts.filter((part) => part).join(separator);
+}
+
+/** `wave 2, task 3`, as far as either is known. */
+export function place(separator: string, wave: number | undefined, task: number | undefined): string {
+  return joined(separator, wave ? `wave ${wave}` : "", task ? `task ${task}` : "");
+}
+
 /** `1 agent`, `2 agents`. */
 export function plural(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }
 
 export function attentionKey(item: AttentionItem): string {
-  return [item.kind, item.task, item.agent ?? "", item.since ?? "", item.detail ?? ""].join("\u0000");
+  return JSON.stringify([item.kind, item.task, item.agent, item.since, item.detail]);
 }
 
 /** How far a task is. A plan without waves is `no waves`, never complete. */

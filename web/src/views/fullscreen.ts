@@ -3,6 +3,7 @@ import { html, nothing } from "lit-html";
 import type { TemplateResult } from "lit-html";
 import { agentsLine, waitingTotal } from "../state/agents";
 import type { Frame } from "../state/derive";
+import { joined } from "../state/words";
 import type { Acts } from "./acts";
 import { agentTable } from "./parts/agents";
 import { attentionList } from "./parts/attention";
@@ -20,7 +21,6 @@ export function fullscreen(frame: Frame, act: Acts): TemplateResult {
     return html`${header(frame, act)}${status ? banner(frame, act) : nothing}${card(frame, act)}`;
   }
   const waiting = waitingTotal(status);
-  const daemon = [status.uptime ? `daemon up ${status.uptime}` : "", status.repo_count ? `${status.repo_count} ${status.repo_count === 1 ? "repository" : "repositories"}` : ""];
   return html`${header(frame, act)}${banner(frame, act)}
     ${situation.kind === "nothing_here" ? card(frame, act) : nothing}
     ${section(frame, act, "attention", waiting ? String(waiting) : "", attentionList(frame, act, status))}
@@ -30,6 +30,6 @@ export function fullscreen(frame: Frame, act: Acts): TemplateResult {
       ${section(frame, act, "focus", "", html`<label class="pick">task ${taskSelect(status, focus, act)}</label>${focusPanel(frame, act)}`)}
     </div>
     ${section(frame, act, "agents", agentsLine(status), agentTable(status))}
-    ${section(frame, act, "events", "newest first", eventList(status))}
-    <footer>${daemon.filter((text) => text).join(" · ")}</footer>`;
+    ${section(frame, act, "events", "", eventList(status))}
+    <footer>${joined(" · ", status.uptime && `daemon up ${status.uptime}`, status.repo_count ? `repositories ${status.repo_count}` : "")}</footer>`;
 }

@@ -15,7 +15,11 @@ export function keepingFocus(root: HTMLElement, render: () => void): void {
   const index = row && list ? rows(list).indexOf(row) : -1;
   const section = before.closest("details");
   render();
-  if (before.isConnected) return;
+  if (before.isConnected) {
+    // A row that moved lost the focus on its way.
+    before.focus({ preventScroll: true });
+    return;
+  }
   const candidates = list?.isConnected && index >= 0 ? rows(list) : [];
   const neighbour = candidates[Math.min(index, candidates.length - 1)];
   const next =

@@ -12,10 +12,12 @@ import { mark } from "./parts/mark";
 import { projectSelect } from "./parts/select";
 import { name, progress, when } from "./parts/text";
 
+const HEADING = html`<h1 class="aloud">kasmos</h1>`;
+
 export function pip(frame: Frame, act: Acts): TemplateResult {
   const { situation, status, focus } = frame;
   if (!status || situation.kind === "choose_project" || situation.kind === "no_projects") {
-    return html`<div class="rail">
+    return html`<div class="rail">${HEADING}
       <p class="line is-${situation.kind}">${situationMark(situation.kind)}<span class="what strong">${situation.label}</span>${modeButtons(frame, act)}</p>
       <p class="line"><span class="says" title=${situation.text}>${situation.text}</span></p>
       <p class="line">${situation.projects.length ? projectSelect(situation.projects, "", act) : situation.command ? html`<code>${situation.command}</code>` : nothing}
@@ -23,7 +25,7 @@ export function pip(frame: Frame, act: Acts): TemplateResult {
     </div>`;
   }
   const isFine = situation.kind === "live" || situation.kind === "opened" || situation.kind === "nothing_here";
-  return html`<div class="rail">
+  return html`<div class="rail">${HEADING}
     <p class="line">${headline(frame)}
       ${isFine || situation.kind === "store_only" ? nothing : html`<span class="fresh is-${situation.kind}" title=${situation.text}>${situationMark(situation.kind)}<span>${situation.label}</span></span>`}
       <span class="fact" title=${runningLine(status)}>${areAgentsKnown(status) ? nothing : mark("unknown")}<span>${runningLine(status)}</span></span>${modeButtons(frame, act)}</p>
@@ -46,7 +48,7 @@ function headline({ status, situation }: Frame): TemplateResult {
   const [first] = status.attention;
   if (waiting && first) {
     const title = `${first.task || "an agent"} ${kindWords(first.kind)}`;
-    return html`<span class="what strong is-wait" title=${title}>${mark("wait")}<span>${waitingLine(waiting)}</span>${when(first.since, status.generated_at)}</span>`;
+    return html`<span class="what strong is-wait" title=${title}>${mark("wait")}<span>${waitingLine(waiting)}<span class="wide"> for you</span></span>${when(first.since, status.generated_at)}</span>`;
   }
   if (situation.kind === "nothing_here") return html`<span class="what strong">${mark("pending")}<span>nothing here yet</span></span>`;
   if (!areAgentsKnown(status)) return html`<span class="what strong">${mark("unknown")}<span>nothing waits in the store</span></span>`;

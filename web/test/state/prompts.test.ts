@@ -37,7 +37,7 @@ describe("a message", () => {
   });
 
   test("leaves the approval gate in place", () => {
-    expect(startWave("a", "b", 2).prompt).toMatch(/^Please start wave 2 of task "a" of project "b".*approval gate.*ask me/);
+    expect(startWave("a", "b", 2).prompt).toMatch(/^Please start wave 2 of task "a" of project "b".*approval gate/);
     expect(lookAt(item, "b", "k").prompt).toMatch(/change nothing before I agree/);
   });
 });

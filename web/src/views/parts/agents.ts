@@ -5,7 +5,7 @@ import type { TemplateResult } from "lit-html";
 import type { ActiveAgent, LiveStatus } from "../../contract/live_status.gen";
 import type { AgentWord } from "../../state/agents";
 import { agentTitle, agentWord, areAgentsKnown } from "../../state/agents";
-import { keyed } from "../../state/words";
+import { keyed, place } from "../../state/words";
 import { mark } from "./mark";
 import type { Mark } from "./mark";
 import { code, more, name, when } from "./text";
@@ -23,7 +23,7 @@ const COLUMNS = ["state", "role", "task", "wave", "last activity", "branch", "wo
 
 export function agentTable(status: LiveStatus): TemplateResult {
   if (!areAgentsKnown(status)) {
-    return html`<p class="none is-unknown">${mark("unknown")}<span>agents unknown · the daemon is not seen</span></p>`;
+    return html`<p class="none">${mark("unknown")}<span>agents unknown · the daemon is not seen</span></p>`;
   }
   const agents = keyed(status.active_agents, agentKey);
   if (agents.length === 0) return html`<p class="none">no agents are listed</p>`;
@@ -34,18 +34,17 @@ export function agentTable(status: LiveStatus): TemplateResult {
 }
 
 function agentKey({ id, task, role, wave, task_number }: ActiveAgent): string {
-  return id ?? [task, role, wave, task_number].join("\u0000");
+  return id ?? JSON.stringify([task, role, wave, task_number]);
 }
 
 function row(key: string, agent: ActiveAgent, now: string): TemplateResult {
   const word = agentWord(agent);
-  const place = [agent.wave ? `w${agent.wave}` : "", agent.task_number ? `#${agent.task_number}` : ""];
-  const long = [agent.wave ? `wave ${agent.wave}` : "", agent.task_number ? `task ${agent.task_number}` : ""];
+  const where = place(", ", agent.wave, agent.task_number);
   return html`<tr role="row" data-key=${key} class="is-${MARKS[word]}">
     <td role="cell" class="c-state" title=${agent.evidence ? `seen by ${agent.evidence}` : ""}>${mark(MARKS[word])}<span>${word}${agent.stage && agent.stage_since && !agent.paused ? html` ${when(agent.stage_since, now)}` : nothing}</span></td>
     <td role="cell" class="c-role">${name(agentTitle(agent))}</td>
     <td role="cell" class="c-task">${agent.task ? name(agent.task) : html`<span class="dim">no task</span>`}</td>
-    <td role="cell" class="c-wave" title=${long.filter((text) => text).join(", ")}>${place.filter((text) => text).join(" ")}</td>
+    <td role="cell" class="c-wave" title=${where}>${where.replace("wave ", "w").replace(/,? ?task /, " #")}</td>
     <td role="cell" class="c-last">${when(agent.last_activity, now)}</td>
     <td role="cell" class="c-branch">${code(agent.branch)}</td>
     <td role="cell" class="c-tree">${code(agent.worktree)}</td>

@@ -24,13 +24,5 @@ export function askButton(
         : result === "refused"
           ? "refused · try again"
           : ask.label;
-  return html`<button
-    class="ask is-${result ?? "idle"}"
-    aria-disabled=${isBusy}
-    aria-label="${words}: ${subject}"
-    title=${words}
-    @click=${() => {
-      if (!isBusy) act.ask(ask);
-    }}
-  >${result === "sent" ? mark("done") : result === "refused" ? mark("broken") : nothing}<span>${words}</span></button>`;
+  return html`<button class="ask is-${result ?? "idle"}" aria-disabled=${isBusy} aria-label="${words}: ${subject}" title=${words} @click=${() => act.ask(ask)}>${result === "sent" ? mark("done") : result === "refused" ? mark("broken") : nothing}<span>${words}</span></button>`;
 }

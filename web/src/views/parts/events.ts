@@ -3,7 +3,7 @@ import { html, nothing } from "lit-html";
 import { repeat } from "lit-html/directives/repeat.js";
 import type { TemplateResult } from "lit-html";
 import type { EventItem, LiveStatus } from "../../contract/live_status.gen";
-import { keyed, plain } from "../../state/words";
+import { joined, keyed, place, plain } from "../../state/words";
 import { mark } from "./mark";
 import { more, name, when } from "./text";
 
@@ -17,17 +17,16 @@ export function eventList(status: LiveStatus): TemplateResult {
     </ol>${more(status.truncated.events)}`;
 }
 
-function eventKey({ at, kind, task = "", agent = "", message }: EventItem): string {
-  return [at, kind, task, agent, message].join("\u0000");
+function eventKey({ at, kind, task, agent, message }: EventItem): string {
+  return JSON.stringify([at, kind, task, agent, message]);
 }
 
 function row(key: string, event: EventItem, now: string): TemplateResult {
-  const place = [event.wave ? `wave ${event.wave}` : "", event.task_number ? `task ${event.task_number}` : ""];
   const level = event.level === "error" ? "broken" : event.level === "warn" ? "wait" : "pending";
   return html`<li data-key=${key} class="is-${level}">
     <span class="age">${when(event.at, now)}</span>
     ${mark(level)}
     <span class="what">${event.task ? html`${name(event.task, "strong")} ` : nothing}<bdi title=${event.message}>${event.message}</bdi></span>
-    <span class="kind">${plain(event.kind)}${place.filter((text) => text).map((text) => ` · ${text}`)}</span>
+    <span class="kind">${joined(" · ", plain(event.kind), place(" · ", event.wave, event.task_number))}</span>
   </li>`;
 }

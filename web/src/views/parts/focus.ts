@@ -60,9 +60,7 @@ export function readiness({ detail, summary }: Focus): Piece {
   const ready = detail?.readiness;
   const status = ready?.status ?? summary?.status;
   if (!status) return nothing;
-  const cycle = ready?.review_cycle ?? summary?.review_cycle;
-  const checks = ready?.pr_check_status ?? summary?.pr_check_status;
-  const decision = ready?.pr_review_decision ?? summary?.pr_review_decision;
+  const { review_cycle: cycle, pr_check_status: checks, pr_review_decision: decision } = ready ?? summary ?? {};
   const verified = ready?.last_verify_outcome;
   const url = summary?.pr_url ?? "";
   return html`<span class="readiness">

@@ -36,8 +36,7 @@ export function header(frame: Frame, act: Acts): TemplateResult {
   const project = status?.project ?? state.scope.project ?? "";
   return html`<header>
     <h1>${projects.length > 1 ? projectSelect(projects, project, act) : name(project || "kasmos")}</h1>
-    <span class="fresh is-${situation.kind}" title=${status ? `as of ${new Date(status.generated_at).toLocaleString()}` : ""}
-      >${situationMark(situation.kind)}<span>${situation.label}</span></span>
+    <span class="fresh is-${situation.kind}" title=${status?.generated_at ?? ""}>${situationMark(situation.kind)}<span>${situation.label}</span></span>
     ${modeButtons(frame, act)}
   </header>`;
 }

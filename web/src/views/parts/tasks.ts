@@ -4,7 +4,7 @@ import { repeat } from "lit-html/directives/repeat.js";
 import type { TemplateResult } from "lit-html";
 import type { LiveStatus, TaskSummary } from "../../contract/live_status.gen";
 import type { Focus } from "../../state/focus";
-import { plain, waveWords } from "../../state/words";
+import { joined, plain, waveWords } from "../../state/words";
 import type { Acts } from "../acts";
 import { mark } from "./mark";
 import type { Mark } from "./mark";
@@ -21,7 +21,7 @@ export function taskList(status: LiveStatus, focus: Focus | null, act: Acts): Te
             ${mark(taskMark(task))}
             <span class="what">${name(task.filename, "strong")}${task.topic ? html` <span class="topic">${name(task.topic)}</span>` : nothing}</span>
             ${progress(task.subtasks_done, task.subtasks_total)}
-            <span class="extra"><span>${task.status}${phaseWords(task)}</span><span>${waveWords(task)}</span>${code(task.branch)}${extras(task).map((text) => html`<span>${text}</span>`)}</span>
+            <span class="extra"><span>${stateWords(task)}</span><span>${waveWords(task)}</span>${code(task.branch)}<span>${extras(task)}</span></span>
           </button>
         </li>`;
       })}
@@ -44,14 +44,15 @@ export function taskMark(task: TaskSummary): Mark {
   }
 }
 
-function phaseWords({ phase, status }: TaskSummary): string {
-  return phase && phase !== status ? ` · ${plain(phase)}` : "";
+function stateWords({ phase, status }: TaskSummary): string {
+  return phase && phase !== status ? `${status} · ${plain(phase)}` : status;
 }
 
-function extras(task: TaskSummary): readonly string[] {
-  return [
-    task.review_cycle ? `review cycle ${task.review_cycle}` : "",
-    task.pr_check_status ? `checks ${task.pr_check_status}` : "",
-    task.pr_review_decision ? `pull request ${plain(task.pr_review_decision)}` : "",
-  ].filter((text) => text);
+function extras({ review_cycle, pr_check_status, pr_review_decision }: TaskSummary): string {
+  return joined(
+    " · ",
+    review_cycle ? `review cycle ${review_cycle}` : "",
+    pr_check_status && `checks ${pr_check_status}`,
+    pr_review_decision && `pull request ${plain(pr_review_decision)}`,
+  );
 }

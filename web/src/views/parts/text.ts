@@ -31,12 +31,9 @@ export function progress(done: number, total: number): Piece {
   const isDots = total <= MOST_DOTS;
   const filled = isDots ? dots(0, done) : `M0 3h${(BAR * Math.min(done / total, 1)).toFixed(1)}v6H0z`;
   const rest = isDots ? dots(done, total) : `M.5 3.5h${BAR - 1}v5H.5z`;
-  return html`<span class="progress"
-    ><svg width=${isDots ? total * 9 : BAR} height="12" aria-hidden="true">
+  return html`<span class="progress"><svg width=${isDots ? total * 9 : BAR} height="12" aria-hidden="true">
       <path class="filled" d=${filled}></path>
-      <path class="rest" d=${rest}></path></svg
-    ><span class="count">${done}/${total}<span class="wide"> done</span></span></span
-  >`;
+      <path class="rest" d=${rest}></path></svg><span class="count">${done}/${total}</span></span>`;
 }
 
 function dots(from: number, to: number): string {
