@@ -74,11 +74,13 @@ def stop() -> None:
         if is_held(lock):
             raise Conflict(f"The holder of '{lock}' has not said who it is.", hint="try again")
         raise DaemonUnreachable(str(paths.socket()), "no daemon runs there")
+    from kasmos_plugin.daemon.processes import look
     from kasmos_plugin.daemon.stopping import terminate
+    from kasmos_plugin.rules.health import Presence
 
     terminate(found.process)
     deadline = time.monotonic() + STOP_WITHIN_S
-    while is_held(lock):
+    while is_held(lock) or look(found.process) is Presence.PRESENT:
         if time.monotonic() > deadline:
             raise KasmosError(
                 f"The daemon (pid {found.process.pid}) has not stopped within {STOP_WITHIN_S:g} s.",

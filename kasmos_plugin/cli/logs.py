@@ -74,7 +74,9 @@ class _Output:
         sys.stdout.flush()
 
     def _show(self, data: bytes) -> None:
-        sys.stdout.write(clean_block(data.decode("utf-8", "replace")))
+        # A terminal adds a return to the one that a program wrote itself.
+        text = data.replace(b"\r\r\n", b"\n").decode("utf-8", "replace")
+        sys.stdout.write(clean_block(text))
 
 
 def _is_replaced(file: BinaryIO, path: Path) -> bool:
