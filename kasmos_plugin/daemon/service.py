@@ -11,9 +11,11 @@ import logging
 import os
 import secrets
 import signal
+import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 import uvicorn
 import uvloop
@@ -33,6 +35,8 @@ from kasmos_plugin.daemon.settings import Settings
 from kasmos_plugin.daemon.writer import Writer
 from kasmos_plugin.errors import KasmosError, NotFound, StoreError, UnknownTask
 from kasmos_plugin.store import Store, open_store, utc_now
+
+_T = TypeVar("_T")
 
 logger = logging.getLogger("kasmos.daemon")
 
@@ -97,9 +101,8 @@ class _Daemon:
             timings=self._timings,
         )
         server = _Server(_config(api, self._timings.drain_s), on_ready)
-        for number in (signal.SIGTERM, signal.SIGINT):
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             loop.add_signal_handler(number, api.closing.set)
-        loop.add_signal_handler(signal.SIGHUP, lambda: None)
         chores = [
             asyncio.create_task(chore)
             for chore in (
@@ -155,14 +158,13 @@ class _Daemon:
     async def _look_for_worktrees(self, registry: Registry) -> None:
         while True:
             if wanted := registry.worktrees():
-                registry.note_worktrees(await asyncio.to_thread(worktrees.present, wanted))
+                registry.note_worktrees(await _aside(partial(worktrees.present, wanted)))
             await asyncio.sleep(self._timings.worktrees_s)
 
     async def _back_up(self) -> None:
         while True:
-            await asyncio.to_thread(
-                backup.back_up, self._settings.database, every_s=self._timings.backup_s
-            )
+            every_s = self._timings.backup_s
+            await _aside(partial(backup.back_up, self._settings.database, every_s=every_s))
             await asyncio.sleep(min(self._timings.backup_s, 3600))
 
     async def _stop(self, api: ControlApi, server: "_Server") -> None:
@@ -229,6 +231,24 @@ def _config(api: Callable[..., Awaitable[None]], drain_s: float) -> uvicorn.Conf
         timeout_keep_alive=75,
         timeout_graceful_shutdown=max(int(drain_s), 1),
     )
+
+
+async def _aside(job: Callable[[], _T]) -> _T:
+    """Run a job in a thread that the end of the daemon does not wait for: disks may hang."""
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[_T] = loop.create_future()
+
+    def settle(result: _T) -> None:
+        if not future.done():
+            future.set_result(result)
+
+    def run() -> None:
+        result = job()
+        with contextlib.suppress(RuntimeError):  # The loop has ended meanwhile.
+            loop.call_soon_threadsafe(settle, result)
+
+    threading.Thread(target=run, name="kasmos-aside", daemon=True).start()
+    return await future
 
 
 def _carefully(job: Callable[[], None]) -> None:

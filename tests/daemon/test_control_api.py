@@ -13,6 +13,7 @@ import pytest
 
 from kasmos_plugin.contract.control import AgentsReply, DaemonStatus, Ping, Repositories
 from kasmos_plugin.contract.live_status import LiveStatus
+from kasmos_plugin.contract.task import LifecycleEvent
 from kasmos_plugin.daemon import client, wire
 from kasmos_plugin.store import Store, open_store
 from tests.daemon.harness import WITHIN_S, RunningDaemon, eventually
@@ -366,4 +367,36 @@ def test_a_stopped_daemon_answers_again_when_it_goes_on(running: RunningDaemon) 
     os.kill(running.pid, signal.SIGCONT)
     eventually(lambda: (running.agent("a") or {}).get("last_activity"))
     assert (running.agent("a") or {}).get("stage") is None
+    link.close()
+
+
+def test_a_directory_that_is_deleted_under_its_agent_is_a_reason(
+    running: RunningDaemon, tmp_path: Path
+) -> None:
+    """F3."""
+    worktree = tmp_path / "wt"
+    worktree.mkdir()
+    link = Link(running)
+    link.say(**HELLO, worktree=str(worktree))
+    assert link.word() == "ok"
+    worktree.rmdir()
+    eventually(lambda: (running.agent("a") or {}).get("reason") == "worktree missing")
+    worktree.mkdir()
+    eventually(lambda: "reason" not in (running.agent("a") or {}))
+    link.close()
+
+
+def test_a_failed_agent_leaves_when_its_task_is_closed_elsewhere(
+    running: RunningDaemon, shared: Store
+) -> None:
+    shared.tasks.create("repo", "t")
+    link = Link(running)
+    link.say(**HELLO)
+    assert link.word() == "ok"
+    link.say(end="exited", exit_code=3)
+    assert link.word() == "bye"
+    assert (running.agent("a") or {})["reason"] == "exited with code 3"
+    shared.tasks.transition("repo", "t", LifecycleEvent.CANCEL)
+    eventually(lambda: running.agent("a") is None)
+    eventually(lambda: shared.agents.get("a").is_dismissed)
     link.close()
