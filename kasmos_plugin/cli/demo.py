@@ -66,11 +66,10 @@ def demo(is_auto: bool, fast: bool, keep: bool, db: Path | None) -> None:
         )
         try:
             play.run()
-        except KeyboardInterrupt:
-            tell("■", "ended by you; cleaning up")
-            raise
         finally:
             with _undisturbed():
+                if isinstance(sys.exception(), KeyboardInterrupt):
+                    tell("■", "ended by you; cleaning up")
                 play.close(keep=keep)
                 kept = f"kept: {place.stage.repository}"
                 tell("✓", kept if keep else "cleaned up: nothing is left")

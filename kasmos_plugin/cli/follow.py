@@ -34,7 +34,7 @@ def follow(
     ask_daemon_at = 0.0
     while True:
         if time.monotonic() >= ask_daemon_at:
-            for event in _streamed(store, last_id, project=project, task=task, kind=kind):
+            for event in streamed(store, last_id, project=project, task=task, kind=kind):
                 last_id = event.id
                 yield event
             ask_daemon_at = time.monotonic() + DAEMON_RETRY_S
@@ -44,7 +44,7 @@ def follow(
         time.sleep(POLL_S)
 
 
-def _streamed(
+def streamed(
     store: Store, last_id: int, *, project: str, task: str, kind: str
 ) -> Iterator[EventRecord]:
     """Yield the daemon's events until its stream ends; nothing when it watches another store."""

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 from kasmos_plugin.demo.stage import KAS, PROJECT, DemoFailed, Stage
 
+_ENDS = ("agent_exited", "agent_failed", "agent_lost")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Heard:
@@ -42,6 +44,8 @@ class Follower:
             start_new_session=True,
         )
         self._heard: list[Heard] = []
+        self.ended: set[str] = set()
+        """The agents whose end was heard of."""
         self._lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         threading.Thread(target=self._read, name="kas-demo-events", daemon=True).start()
 
@@ -70,21 +74,32 @@ class Follower:
                     raise DemoFailed(f"The demo waited for {what}, but heard: {told}.")
             seen = len(self._heard)
             timeout_s = None if deadline is None else max(deadline - time.monotonic(), 0.0)
-            try:
-                line = self._lines.get(timeout=timeout_s)
-            except queue.Empty:
-                raise DemoFailed(f"The demo waited {within_s:g} s for {what}.") from None
-            if line is None:
-                raise DemoFailed("The event stream ended.", hint="kas daemon status")
-            said = json.loads(line)
-            self._heard.append(
-                Heard(
-                    kind=said["kind"],
-                    message=said["message"],
-                    agent=said["agent"],
-                    task_number=said["task_number"],
-                )
-            )
+            if not self.listen(within_s=timeout_s):
+                raise DemoFailed(f"The demo waited {within_s:g} s for {what}.")
+
+    def listen(self, *, within_s: float | None) -> bool:
+        """Take in the next event; return whether one came in time.
+
+        Raises:
+            DemoFailed: nothing follows any more.
+        """
+        try:
+            line = self._lines.get(timeout=within_s)
+        except queue.Empty:
+            return False
+        if line is None:
+            raise DemoFailed("The event stream ended.", hint="kas daemon status")
+        said = json.loads(line)
+        heard = Heard(
+            kind=said["kind"],
+            message=said["message"],
+            agent=said["agent"],
+            task_number=said["task_number"],
+        )
+        self._heard.append(heard)
+        if heard.kind in _ENDS:
+            self.ended.add(heard.agent)
+        return True
 
     def close(self) -> None:
         """Follow no more."""

@@ -22,6 +22,7 @@ from kasmos_plugin.demo.stage import PROJECT, DemoFailed, Stage
 TASK = "moon-phases"
 STEP_S = 60.0
 """How long a step may take beyond the work itself before the demo gives up."""
+CLEANING_S = 15.0
 _PLAN = Path(__file__).with_name("plan.md")
 _WORKER = Path(__file__).with_name("worker.py")
 _ENDED_BY_OTHERS = ("cancel", "start_over", "task_deleted", "project_removed")
@@ -74,6 +75,7 @@ class Play:
         self._command = command
         self._follower: Follower | None = None
         self._is_registered = False
+        self._started: set[str] = set()
 
     def run(self) -> None:
         """Play all of it.
@@ -226,7 +228,9 @@ class Play:
             *("--", sys.executable, "-P", str(_WORKER), "--task", TASK, *work),
             where=where,
         )
-        return agent_id(said)
+        started = agent_id(said)
+        self._started.add(started)
+        return started
 
     def _move(self, event: str, *options: str) -> None:
         self._stage.kas("task", "transition", TASK, event, *options)
@@ -256,33 +260,42 @@ class Play:
         time.sleep(seconds * self._pace)
 
     def _stop_agents(self) -> None:
-        """Stop and dismiss what is left, until nothing is listed."""
-        deadline = time.monotonic() + 15.0
-        asked: set[str] = set()
-        while agents := self._stage.kas_json("agent", "list"):
-            for agent in agents:
-                has_ended = bool(agent.get("reason"))
-                verb = "dismiss" if has_ended else "stop"
-                if (key := f"{verb} {agent['id']}") not in asked:
-                    asked.add(key)
-                    self._try("agent", verb, agent["id"])
+        """Stop every agent that was started and not heard to end, then dismiss what is listed."""
+        deadline = time.monotonic() + CLEANING_S
+        while running := self._running():
             if time.monotonic() > deadline:
-                raise DemoFailed(f"{len(agents)} agents did not end.")
-            time.sleep(0.2)
+                raise DemoFailed(f"Agents did not end: {', '.join(sorted(running))}.")
+            # One may have ended by itself since, or not have told the daemon of itself yet.
+            self._has_run("agent", "stop", running.pop())
+        for listed in self._stage.kas_json("agent", "list"):
+            self._has_run("agent", "dismiss", listed["id"])
+
+    def _running(self) -> set[str]:
+        """Return the agents that were started and not heard to end, after all that was told."""
+        while self._follower is not None and self._follower.listen(within_s=0.2):
+            pass
+        return self._started - (self._follower.ended if self._follower is not None else set())
 
     def _delete_task(self) -> None:
-        self._try("task", "delete", TASK, "--yes")
+        deadline = time.monotonic() + CLEANING_S
+        while self._stage.kas_json("task", "list", "--all"):
+            # The end of the last agent may not be stored yet.
+            if self._has_run("task", "delete", TASK, "--yes"):
+                return
+            if time.monotonic() > deadline:
+                raise DemoFailed(f"The task '{TASK}' cannot be deleted.")
+            time.sleep(0.2)
 
     def _unregister(self) -> None:
         self._stage.kas("daemon", "remove", PROJECT)
 
-    def _try(self, *arguments: str) -> None:
-        """Run a command whose work may be done already."""
+    def _has_run(self, *arguments: str) -> bool:
+        """Run a command whose work may be done already; return whether it ended well."""
         try:
             self._stage.kas(*arguments)
-        except DemoFailed as error:
-            if not any(word in error.message for word in ("no task", "no agent", "already")):
-                raise
+        except DemoFailed:
+            return False
+        return True
 
 
 def agent_id(said: str) -> str:

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from kasmos_plugin import paths
+from kasmos_plugin.cli.follow import streamed
 from kasmos_plugin.cli.input import read_since
 from kasmos_plugin.contract.event import EventDraft
 from kasmos_plugin.contract.live_status import LiveStatus
@@ -206,6 +207,22 @@ def test_events_are_followed_each_once_until_ctrl_c(
         out, err = process.communicate(timeout=10)
     assert heard == ["task created, 2 waves, 3 subtasks", "event 0", "event 1", "event 2", "after"]
     assert (process.returncode, out, err) == (0, "", "")
+
+
+def test_while_the_daemon_runs_its_stream_is_what_is_followed(
+    cli_store: Store, task: str, daemon: "subprocess.Popen[bytes]"
+) -> None:
+    _note(cli_store, "before", task=task)
+    stream = streamed(cli_store, 1, project="repo", task=task, kind="")
+    assert [next(stream).message for _ in range(2)] == [
+        "task created, 2 waves, 3 subtasks",
+        "before",
+    ]
+    _note(cli_store, "of no task")
+    _note(cli_store, "live", task=task)
+    assert next(stream).message == "live"
+    daemon.terminate()
+    assert list(stream) == [], "it ends with the daemon"
 
 
 def test_the_page_is_written_for_this_user_alone(kas: Kas, tmp_path: Path, task: str) -> None:
