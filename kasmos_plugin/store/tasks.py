@@ -4,26 +4,22 @@ Texts are stored as given, within limits; cleaning happens where they leave.
 """
 
 import sqlite3
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
-from urllib.parse import urlsplit
 
 from kasmos_plugin.contract.event import EventKind, Level
 from kasmos_plugin.contract.task import (
     ACTIVE_STATUSES,
     BlockSource,
-    Feedback,
     LifecycleEvent,
     Plan,
     PrCheckStatus,
     PrReviewDecision,
-    Subtask,
     SubtaskStatus,
     Task,
     TaskStatus,
-    Wave,
 )
-from kasmos_plugin.errors import BadArgument, Conflict, NotFound, UnknownTask
+from kasmos_plugin.errors import BadArgument, Conflict, NotFound
 from kasmos_plugin.rules.lifecycle import (
     RESETTING,
     UNBLOCKING,
@@ -34,29 +30,19 @@ from kasmos_plugin.rules.lifecycle import (
     told,
 )
 from kasmos_plugin.rules.plan import parse_plan
-from kasmos_plugin.rules.text import NAME_LIMIT, clean, is_clean_name
+from kasmos_plugin.rules.text import clean
 from kasmos_plugin.store.agents import Agents
-from kasmos_plugin.store.database import Database, Value, from_us, to_us
+from kasmos_plugin.store.database import Database, Value, to_us
 from kasmos_plugin.store.events import Events
-from kasmos_plugin.store.migrations import ACTIVE, WAITING
 from kasmos_plugin.store.projects import Projects
+from kasmos_plugin.store.task_limits import check_line, check_name, check_text, check_url
+from kasmos_plugin.store.task_reads import TaskReads, task_name, task_of
 
-TEXT_LIMIT = 100_000
-"""Code points of a feedback or a block reason."""
-URL_LIMIT = 2_000
-
-_TASK = """SELECT tasks.*, coalesce(feedback.text, '') AS feedback, feedback.at_us AS feedback_us
-    FROM tasks LEFT JOIN feedback ON feedback.id = tasks.feedback_id"""
 _FAILING = (SubtaskStatus.FAILED, SubtaskStatus.BLOCKED)
 
 
-def task_name(given: str) -> str:
-    """Return the name that `given` means: trimmed, without `.md` at its end."""
-    return given.strip().removesuffix(".md")
-
-
-class Tasks:
-    """The tasks of every project."""
+class Tasks(TaskReads):
+    """The tasks of every project, and every change that can be made to one."""
 
     def __init__(
         self,
@@ -66,7 +52,7 @@ class Tasks:
         agents: Agents,
         now: Callable[[], datetime],
     ) -> None:
-        self._database = database
+        super().__init__(database)
         self._projects = projects
         self._events = events
         self._agents = agents
@@ -84,9 +70,9 @@ class Tasks:
             UnknownProject: there is no such project.
         """
         name = task_name(filename)
-        _check_name("A task's name", name)
-        _check_line("The topic", topic)
-        _check_line("The branch", branch)
+        check_name("A task's name", name)
+        check_line("The topic", topic)
+        check_line("The branch", branch)
         plan = parse_plan(plan_text)
         position = new_position(total_waves=len(plan.waves))
         with self._database.writing():
@@ -106,78 +92,6 @@ class Tasks:
             self._note(project, name, EventKind.TASK_CREATED, f"task created, {_extent(plan)}")
         return self.get(project, name)
 
-    def get(self, project: str, filename: str) -> Task:
-        """Return one task.
-
-        Raises:
-            UnknownTask: the project has no such task.
-        """
-        return _task(self._require(project, filename))
-
-    def list(
-        self, project: str, *, statuses: Collection[TaskStatus] | None = None
-    ) -> tuple[Task, ...]:
-        """Return the project's tasks sorted by name, those in `statuses` only when it is given."""
-        rows = self._database.rows(f"{_TASK} WHERE project = ? ORDER BY filename", (project,))
-        tasks = (_task(row) for row in rows)
-        return tuple(task for task in tasks if statuses is None or task.status in statuses)
-
-    def active(self, project: str, limit: int) -> tuple[Task, ...]:
-        """Return the first `limit` tasks in an active status, sorted by name."""
-        rows = self._database.rows(
-            f"{_TASK} WHERE project = ? AND {ACTIVE} ORDER BY filename LIMIT ?", (project, limit)
-        )
-        return tuple(_task(row) for row in rows)
-
-    def waiting(self, project: str) -> tuple[Task, ...]:
-        """Return the active tasks that wait for a decision, are blocked, or have feedback."""
-        rows = self._database.rows(
-            f"{_TASK} WHERE project = ? AND {ACTIVE} AND {WAITING} ORDER BY filename", (project,)
-        )
-        return tuple(_task(row) for row in rows)
-
-    def counts(self, project: str) -> dict[TaskStatus, int]:
-        """Return how many tasks stand in each status; a status without tasks may be missing."""
-        rows = self._database.rows(
-            "SELECT status, count FROM lifecycle_counts WHERE project = ?", (project,)
-        )
-        return {TaskStatus(status): int(count) for status, count in rows}
-
-    def waves(self, project: str, filename: str) -> tuple[Wave, ...]:
-        """Return the waves of a task's plan in order."""
-        task_id = self._require(project, filename)["id"]
-        rows = self._database.rows(
-            "SELECT wave, title FROM waves WHERE task_id = ? ORDER BY wave", (task_id,)
-        )
-        return tuple(Wave.model_validate(dict(row)) for row in rows)
-
-    def subtasks(self, project: str, filename: str) -> tuple[Subtask, ...]:
-        """Return the subtasks of a task's plan by number."""
-        return self._subtasks(self._require(project, filename)["id"])
-
-    def plan_text(self, project: str, filename: str) -> str:
-        """Return the plan as it was given."""
-        task_id = self._require(project, filename)["id"]
-        row = self._database.row("SELECT body FROM plans WHERE task_id = ?", (task_id,))
-        return str(row[0]) if row is not None else ""
-
-    def feedback(self, project: str, filename: str) -> tuple[Feedback, ...]:
-        """Return every feedback that reviews gave, newest first; at most the first is current."""
-        task = self._require(project, filename)
-        rows = self._database.rows(
-            "SELECT id, review_cycle, text, at_us FROM feedback WHERE task_id = ? ORDER BY id DESC",
-            (task["id"],),
-        )
-        return tuple(
-            Feedback(
-                review_cycle=row["review_cycle"],
-                text=row["text"],
-                at=from_us(row["at_us"]),
-                is_current=row["id"] == task["feedback_id"],
-            )
-            for row in rows
-        )
-
     def transition(
         self, project: str, filename: str, event: LifecycleEvent, *, feedback: str = ""
     ) -> Task:
@@ -189,7 +103,7 @@ class Tasks:
         """
         if feedback and event is not LifecycleEvent.REVIEW_CHANGES_REQUESTED:
             raise BadArgument(f"Only {LifecycleEvent.REVIEW_CHANGES_REQUESTED} takes feedback.")
-        _check_text("The feedback", feedback)
+        check_text("The feedback", feedback)
         with self._database.writing():
             row = self._require(project, filename)
             self._apply(row, event, feedback=feedback)
@@ -221,7 +135,7 @@ class Tasks:
                 )
             subtask = before[number]
             if subtask.status is status:
-                return _task(row)
+                return task_of(row)
             self._database.write(
                 "UPDATE subtasks SET status = ? WHERE task_id = ? AND number = ?",
                 (status, row["id"], number),
@@ -248,7 +162,7 @@ class Tasks:
             BadArgument: the reason is blank or too long.
             Conflict: the task is done or cancelled.
         """
-        _check_text("The reason", reason)
+        check_text("The reason", reason)
         if not clean(reason):
             raise BadArgument("A block needs a reason.", hint='kas task block TASK "which API?"')
         with self._database.writing():
@@ -292,10 +206,10 @@ class Tasks:
             BadArgument: a text cannot be stored, or the address is not http(s).
             Conflict: a new plan for a task that is past `ready`.
         """
-        _check_line("The topic", topic or "")
-        _check_line("The branch", branch or "")
+        check_line("The topic", topic or "")
+        check_line("The branch", branch or "")
         if pr_url:
-            _check_url(pr_url)
+            check_url(pr_url)
         plan = parse_plan(plan_text) if plan_text is not None else None
         given: dict[str, Value] = {
             "topic": topic,
@@ -453,29 +367,6 @@ class Tasks:
             [*values.values(), task_id],
         )
 
-    def _subtasks(self, task_id: int) -> tuple[Subtask, ...]:
-        rows = self._database.rows(
-            "SELECT wave, number, title, status FROM subtasks WHERE task_id = ? ORDER BY number",
-            (task_id,),
-        )
-        return tuple(Subtask.model_validate(dict(row)) for row in rows)
-
-    def _find(self, project: str, name: str) -> sqlite3.Row | None:
-        return self._database.row(f"{_TASK} WHERE project = ? AND filename = ?", (project, name))
-
-    def _require(self, project: str, filename: str) -> sqlite3.Row:
-        name = task_name(filename)
-        row = self._find(project, name)
-        if row is None:
-            raise UnknownTask(project, clean(name, NAME_LIMIT))
-        return row
-
-    def _by_id(self, task_id: int) -> sqlite3.Row:
-        row = self._database.row(f"{_TASK} WHERE tasks.id = ?", (task_id,))
-        if row is None:
-            raise RuntimeError(f"task {task_id} went away inside its transaction")
-        return row
-
     def _note(
         self,
         project: str,
@@ -492,16 +383,8 @@ class Tasks:
         )
 
 
-def _task(row: sqlite3.Row) -> Task:
-    values = dict(row)
-    for name in ("phase", "created", "updated", "blocked", "feedback"):
-        moment = values.pop(f"{name}_us")
-        values[f"{name}_at"] = None if moment is None else from_us(moment)
-    return Task.model_validate(values)
-
-
 def _position(row: sqlite3.Row) -> Position:
-    task = _task(row)
+    task = task_of(row)
     return Position(
         status=task.status,
         phase=task.phase,
@@ -518,30 +401,3 @@ def _extent(plan: Plan) -> str:
         return "no waves"
     waves, subtasks = len(plan.waves), len(plan.subtasks)
     return f"{waves} wave{'s' * (waves != 1)}, {subtasks} subtask{'s' * (subtasks != 1)}"
-
-
-def _check_name(what: str, name: str) -> None:
-    if not is_clean_name(name):
-        raise BadArgument(
-            f"{what} is one line of 1 to {NAME_LIMIT} characters without control characters,"
-            f" not '{clean(name, 60)}'.",
-            hint="--name NAME",
-        )
-
-
-def _check_line(what: str, text: str) -> None:
-    if text:
-        _check_name(what, text)
-
-
-def _check_text(what: str, text: str) -> None:
-    if len(text) > TEXT_LIMIT:
-        raise BadArgument(f"{what} has {len(text)} characters, at most {TEXT_LIMIT} are kept.")
-
-
-def _check_url(url: str) -> None:
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.netloc or len(url) > URL_LIMIT:
-        raise BadArgument(f"'{clean(url)}' is no http(s) address.", hint="--pr-url https://…")
-    if clean(url, URL_LIMIT) != url:
-        raise BadArgument("The address holds characters that cannot be shown.")
