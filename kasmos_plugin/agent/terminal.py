@@ -49,7 +49,9 @@ class Terminal:
             mode[0] &= ~(
                 termios.BRKINT | termios.ICRNL | termios.INPCK | termios.ISTRIP | termios.IXON
             )
-            mode[1] &= ~termios.OPOST
+            if os.isatty(1):
+                # Else others write to the terminal, as `| tee` does, and need its line ends.
+                mode[1] &= ~termios.OPOST
             mode[2] = (mode[2] & ~(termios.CSIZE | termios.PARENB)) | termios.CS8
             mode[3] &= ~(termios.ECHO | termios.ICANON | termios.IEXTEN | termios.ISIG)
             mode[6][termios.VMIN], mode[6][termios.VTIME] = 1, 0

@@ -364,7 +364,7 @@ def _become_shim(hello: dict[str, object], announcement: str, command: Sequence[
 
     socket_path, log = paths.socket(), str(hello["log"])
     if log:
-        Path(log).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _make_logs_dir(Path(log).parent)
     settings = Settings(socket_path=socket_path, database=paths.database())
     environment = os.environ | {
         "KASMOS_AGENT_ID": str(hello["id"]),
@@ -381,6 +381,16 @@ def _become_shim(hello: dict[str, object], announcement: str, command: Sequence[
     ]
     sys.stdout.flush()
     os.execve(sys.executable, arguments, environment)
+
+
+def _make_logs_dir(path: Path) -> None:
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise KasmosError(
+            f"The directory of logs '{path}' cannot be made: {error.strerror}.",
+            hint="set KASMOS_HOME to a directory of yours",
+        ) from error
 
 
 def _log_path(agent_id: str) -> Path:

@@ -269,11 +269,17 @@ def _failure(code: int, began_at: int) -> KasmosError:
 
 def _open_log() -> int:
     path = _log_path()
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if path.exists() and path.stat().st_size > LOG_BYTES:
-        path.replace(path.with_name("daemon.log.1"))
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
-    return os.open(path, flags, 0o600)
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if path.exists() and path.stat().st_size > LOG_BYTES:
+            path.replace(path.with_name("daemon.log.1"))
+        return os.open(path, flags, 0o600)
+    except OSError as error:
+        raise KasmosError(
+            f"The log '{path}' cannot be opened: {error.strerror}.",
+            hint="set KASMOS_HOME to a directory of yours, or kas daemon start --foreground",
+        ) from error
 
 
 def _log_path() -> Path:

@@ -59,8 +59,14 @@ class Lock:
             found = _read(self._fd)
             os.close(self._fd)
             raise AlreadyRunning(what, found) from None
-        os.ftruncate(self._fd, 0)
-        os.pwrite(self._fd, holder.model_dump_json().encode(), 0)
+        try:
+            os.ftruncate(self._fd, 0)
+            os.pwrite(self._fd, holder.model_dump_json().encode(), 0)
+        except OSError as error:
+            os.close(self._fd)
+            raise KasmosError(
+                f"The lock '{path}' cannot be written: {error.strerror}.", hint=f"df '{path}'"
+            ) from error
 
     def __enter__(self) -> "Lock":
         return self

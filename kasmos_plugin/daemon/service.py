@@ -77,6 +77,7 @@ class _Daemon:
         self._timings = settings.timings
         self._store = store
         self._place = place
+        self._trouble = ""
 
     async def serve(self, on_ready: Callable[[], None]) -> None:
         """Serve until a signal says stop."""
@@ -106,7 +107,7 @@ class _Daemon:
         chores = [
             asyncio.create_task(chore)
             for chore in (
-                feed.run(lambda: _carefully(registry.tidy)),
+                feed.run(lambda: self._carefully(registry.tidy)),
                 self._tick(registry),
                 self._look_for_worktrees(registry),
                 self._back_up(),
@@ -120,6 +121,17 @@ class _Daemon:
                 chore.cancel()
             await asyncio.gather(*chores, return_exceptions=True)
             writer.close()
+
+    def _carefully(self, job: Callable[[], None]) -> None:
+        """Run a chore; a store that cannot be read now is told of once, and read the next time."""
+        try:
+            job()
+        except StoreError as error:
+            if error.message != self._trouble:
+                logger.error("%s", error.message)
+            self._trouble = error.message
+        else:
+            self._trouble = ""
 
     def _surroundings(self, writer: Writer) -> Surroundings:
         return Surroundings(
@@ -150,10 +162,10 @@ class _Daemon:
         tidied_s = time.monotonic()
         while True:
             await asyncio.sleep(self._timings.tick_s)
-            _carefully(registry.tick)
+            self._carefully(registry.tick)
             if time.monotonic() - tidied_s > 60:
                 tidied_s = time.monotonic()
-                _carefully(registry.tidy)
+                self._carefully(registry.tidy)
 
     async def _look_for_worktrees(self, registry: Registry) -> None:
         while True:
@@ -249,11 +261,3 @@ async def _aside(job: Callable[[], _T]) -> _T:
 
     threading.Thread(target=run, name="kasmos-aside", daemon=True).start()
     return await future
-
-
-def _carefully(job: Callable[[], None]) -> None:
-    """Run a chore; a store that cannot be read now is read the next time."""
-    try:
-        job()
-    except StoreError as error:
-        logger.error("%s", error.message)

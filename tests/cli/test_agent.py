@@ -119,6 +119,13 @@ def test_what_cannot_be_done_is_refused_before_anything_runs(
     assert said in done.err
 
 
+def test_a_place_for_logs_that_cannot_be_made_is_named(kas: Kas, demo_project: str) -> None:
+    paths.state_dir().mkdir(parents=True)
+    paths.logs_dir().write_text("in the way")
+    done = kas("agent", "run", "--detach", "--", "true")
+    assert (done.code, "cannot be made" in done.err) == (1, True)
+
+
 @pytest.mark.parametrize("verb", ["list", "show a", "pause a", "resume a", "stop a", "dismiss a"])
 def test_without_a_daemon_the_code_is_three(kas: Kas, demo_project: str, verb: str) -> None:
     done = kas("agent", *verb.split())

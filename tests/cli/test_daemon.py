@@ -74,6 +74,13 @@ def test_a_start_without_a_usable_store_says_why(kas_daemon: Kas, tmp_path: Path
     assert "is a directory" in done.err
 
 
+def test_a_log_that_cannot_be_written_is_named(kas: Kas) -> None:
+    paths.state_dir().mkdir(parents=True)
+    paths.logs_dir().write_text("in the way")
+    done = kas("daemon", "start")
+    assert (done.code, "log" in done.err, "unexpected" in done.err) == (1, True, False)
+
+
 def test_in_the_foreground_an_interrupt_stops_it(home: Path) -> None:
     command = [*KAS, "daemon", "start", "--foreground"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
