@@ -133,17 +133,12 @@ class DaemonLink:
         self, connection: tuple[asyncio.StreamReader, asyncio.StreamWriter], project: str
     ) -> Heard:
         reader, writer = connection
+        writer.write(wire.request("GET", f"/v1/repos/{segment(project or '-')}/agents"))
         answer = wire.Answer()
-        is_whole = False
-        try:
-            writer.write(wire.request("GET", f"/v1/repos/{segment(project or '-')}/agents"))
-            while not answer.feed(await reader.read(65536)):
-                pass
-            is_whole = answer.keeps_connection
-        finally:
-            # Half an answer, or one that nobody waits for, must not meet the next question.
-            if not is_whole:
-                self._drop()
+        while not answer.feed(await reader.read(65536)):
+            pass
+        if not answer.keeps_connection:
+            self._drop()
         return _read(answer)
 
     def _drop(self) -> None:

@@ -257,3 +257,13 @@ async def test_an_absent_daemon_is_not_shown_as_it_was(path: Path) -> None:
             await link.ask("a")
         heard = await link.ask("a")
         assert (heard.reply, code(heard)) == (None, "daemon_unreachable")
+
+
+async def test_a_late_daemon_is_not_shown_as_the_one_before_it_was(path: Path) -> None:
+    async with linked(path, budget_s=0.02) as (link, _):
+        async with daemon_at(path):
+            assert (await link.ask("a")).reply == reply()
+        await link.ask("a")
+        async with daemon_at(path) as daemon:
+            daemon.answers.clear()
+            assert code(await link.ask("a")) == "daemon_unreachable"

@@ -130,3 +130,24 @@ async def test_errors_are_not_kept(store: Store, project: str) -> None:
         for _ in range(2):
             assert (await serve.call("refresh_monitor", {"project": "x"}))["isError"] is True
         assert counter.calls == 2
+
+
+async def test_a_result_is_not_kept_for_the_answer_that_replaced_its_own(
+    store: Store, project: str
+) -> None:
+    """The cache may have moved on while the SDK was still writing the older result."""
+    async with serving(store.path) as serve:
+
+        async def overtaken(ctx: Any, call_next: Any) -> Any:
+            result = await call_next(ctx)
+            serve.apps.manager.app.middleware.pop()
+            serve.monotonic.advance(1.0)
+            store.tasks.create(project, "auth")
+            await serve.snapshot()
+            return result
+
+        serve.apps.manager.app.middleware.append(overtaken)
+        older = await serve.call("refresh_monitor")
+        newer = await serve.call("refresh_monitor")
+    totals = [found["structuredContent"]["lifecycle"]["total"] for found in (older, newer)]
+    assert totals == [0, 1]

@@ -119,3 +119,18 @@ async def test_damage_while_reading_is_raised_and_the_file_opened_anew(
             await sources.gather("", "")
     door.path.write_bytes(whole)
     assert (await sources.gather("", "")).project == project
+
+
+async def test_a_connection_that_has_failed_is_not_used_again(
+    store: Store, door: StoreDoor, project: str
+) -> None:
+    """B3"""
+
+    async def fail(name: str) -> Heard:
+        raise StoreCorrupt(f"The store '{door.path}' is damaged.")
+
+    before = door.store()
+    with pytest.raises(StoreCorrupt) as caught:
+        await Sources(door, fail).gather("", "")
+    assert caught.value.message == "The store 'kasmos.db' is damaged."
+    assert door.store() is not before
