@@ -190,11 +190,9 @@ def test_a_shim_says_hello_beats_and_leaves(running: RunningDaemon, shared: Stor
     link.say(end="exited", exit_code=0)
     assert link.word() == "bye"
     assert running.agent("a") is None
-    assert [event.kind for event in shared.events.latest("repo", 2)] == [
-        "agent_exited",
-        "agent_started",
-    ]
     link.close()
+    told = ["agent_exited", "agent_started"]
+    eventually(lambda: [event.kind for event in shared.events.latest("repo", 2)] == told)
 
 
 def test_words_go_down_and_are_answered_once_the_shim_confirms(running: RunningDaemon) -> None:
