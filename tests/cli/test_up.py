@@ -165,3 +165,20 @@ def test_a_server_that_ends_by_itself_ends_the_rest(home: Path) -> None:
         assert running.process.returncode == 1
         assert errors == "error: kas daemon ended with code -9.\n"
     assert not any(child.is_running() for child in running.children)
+
+
+def test_the_demo_plays_in_the_running_store_and_cleans_up(home: Path) -> None:
+    with up("--demo") as running:
+        assert running.process.stdout is not None
+        for line in running.process.stdout:
+            running.lines.append(line.rstrip())
+            if "a plan of two waves" in line:
+                break
+        snapshot = running.snapshot("demo")
+        assert [task["filename"] for task in snapshot["tasks"]] == ["moon-phases"]
+        running.process.send_signal(signal.SIGINT)
+        running.lines += [line.rstrip() for line in running.process.stdout]
+        _, errors = running.process.communicate(timeout=ENOUGH_S)
+        assert (running.process.returncode, errors.strip()) == (0, "")
+        assert running.lines[-1].endswith("cleaned up: nothing is left")
+    assert status() is None
