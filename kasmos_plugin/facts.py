@@ -13,12 +13,21 @@ from kasmos_plugin.store import Store
 __all__ = ["DaemonView", "Facts", "daemon_absent", "daemon_answered", "gather", "resolve_project"]
 
 
-def daemon_absent(
-    code: NoticeCode = "daemon_unreachable",
-    message: str = "the daemon does not answer: agents are unknown, not absent",
-) -> DaemonView:
-    """Return the view of a daemon that could not be asked."""
-    return DaemonView(is_running=False, notices=(Notice(code=code, message=message),))
+# A notice leaves with a snapshot: it names no path.
+_WHY_ABSENT: dict[NoticeCode, str] = {
+    "daemon_unreachable": "the daemon does not answer: agents are unknown, not absent",
+    "daemon_incompatible": "the daemon's answer is unreadable: agents are unknown",
+    "daemon_other_store": "the daemon watches another store: agents of this one are unknown",
+}
+
+
+def daemon_absent(code: NoticeCode = "daemon_unreachable", message: str = "") -> DaemonView:
+    """Return the view of a daemon that could not be asked, or not be believed.
+
+    Without a `message`, the usual words for `code`.
+    """
+    notice = Notice(code=code, message=message or _WHY_ABSENT[code])
+    return DaemonView(is_running=False, notices=(notice,))
 
 
 def daemon_answered(
@@ -26,10 +35,7 @@ def daemon_answered(
 ) -> DaemonView:
     """Return the view of a daemon that answered; one of another store sees nothing of this one."""
     if reply.store_id != store.store_id:
-        return daemon_absent(
-            "daemon_other_store",
-            "the daemon watches another store: agents of this one are unknown",
-        )
+        return daemon_absent("daemon_other_store")
     return DaemonView(
         is_running=True,
         uptime_s=reply.uptime_s,

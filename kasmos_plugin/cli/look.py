@@ -18,8 +18,6 @@ from kasmos_plugin.daemon.client import refusal, request
 from kasmos_plugin.errors import (
     DaemonIncompatible,
     DaemonUnreachable,
-    Exit,
-    KasmosError,
     NoProject,
     UnknownProject,
 )
@@ -27,11 +25,15 @@ from kasmos_plugin.facts import daemon_absent, gather, resolve_project
 from kasmos_plugin.snapshot import assemble, question
 from kasmos_plugin.store import Store, utc_now
 
+MENDING = {
+    "daemon_unreachable": "kas daemon start",
+    "daemon_incompatible": "kas daemon stop && kas daemon start",
+    "daemon_other_store": "kas daemon status",
+    "no_projects": "kas daemon add PATH",
+}
+"""The command that ends what a notice tells of."""
+
 DAEMON_BUDGET_S = 2.0
-# A notice names no path: it may leave with a snapshot.
-_UNREADABLE = "the daemon's answer is unreadable: agents are unknown"
-_OTHER_STORE = "the daemon watches another store: agents of this one are unknown"
-_USAGE = ("bad_argument", "project_required")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,22 +76,22 @@ def look_json(asked: Asked) -> bytes:
     except DaemonUnreachable:
         return _from_store(asked, daemon_absent())
     except DaemonIncompatible:
-        return _from_store(asked, daemon_absent("daemon_incompatible", _UNREADABLE))
+        return _from_store(asked, daemon_absent("daemon_incompatible"))
     if reply.status == 200:
         return _checked(asked, reply.body)
     refused = refusal(paths.socket(), reply)
     if refused.code == "daemon_other_store":
-        return _from_store(asked, daemon_absent("daemon_other_store", _OTHER_STORE))
+        return _from_store(asked, daemon_absent("daemon_other_store"))
     if isinstance(refused, DaemonIncompatible):
-        return _from_store(asked, daemon_absent("daemon_incompatible", _UNREADABLE))
-    raise _with_exit_code(refused)
+        return _from_store(asked, daemon_absent("daemon_incompatible"))
+    raise refused
 
 
 def _checked(asked: Asked, body: bytes) -> bytes:
     try:
         LiveStatus.model_validate_json(body)
     except ValidationError:
-        return _from_store(asked, daemon_absent("daemon_incompatible", _UNREADABLE))
+        return _from_store(asked, daemon_absent("daemon_incompatible"))
     return body
 
 
@@ -125,10 +127,3 @@ def _nothing_yet(daemon: DaemonView) -> Facts:
 def _project(store: Store, wanted: str, daemon: DaemonView) -> str:
     around = "" if wanted else store.projects.around(Path.cwd())
     return resolve_project(store, wanted or around or "", daemon)
-
-
-def _with_exit_code(refused: KasmosError) -> KasmosError:
-    """Return the daemon's refusal with the exit code that the same error has here."""
-    if refused.code in _USAGE:
-        refused.exit_code = Exit.USAGE
-    return refused

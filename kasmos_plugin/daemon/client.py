@@ -10,7 +10,7 @@ import stat
 import time
 
 from kasmos_plugin.daemon import wire
-from kasmos_plugin.errors import DaemonIncompatible, DaemonUnreachable, KasmosError
+from kasmos_plugin.errors import DaemonIncompatible, DaemonUnreachable, Exit, KasmosError
 
 TYPE_CHECKING = False  # `typing` itself would be the heaviest import here.
 if TYPE_CHECKING:
@@ -22,6 +22,8 @@ TIMEOUT_S = 5.0
 CONTROL_VERSION = "1"
 """`contract.control.CONTROL_VERSION` as a header; a test keeps them equal."""
 NO_SOCKET = "there is no socket"
+USAGE_CODES = ("bad_argument", "project_required")
+"""Codes of refusals that say that the command was used wrongly."""
 
 
 class Reply:
@@ -100,6 +102,8 @@ def refusal(socket_path: StrPath, reply: Reply) -> KasmosError:
         error = json.loads(reply.body)["error"]
         refused = KasmosError(str(error["message"]), hint=str(error.get("hint", "")))
         refused.code, refused.http_status = str(error["code"]), reply.status
+        if refused.code in USAGE_CODES:
+            refused.exit_code = Exit.USAGE
     except (ValueError, KeyError, TypeError, AttributeError):
         return DaemonIncompatible(str(socket_path), f"an answer {reply.status} without its reason")
     return refused
