@@ -115,7 +115,10 @@ class PlanProblems(KasmosError):
     code = "broken_plan"
 
     def __init__(self, problems: "Sequence[str]") -> None:
-        super().__init__("The plan was refused:\n" + "\n".join(f"  {p}" for p in problems))
+        super().__init__(
+            "The plan was refused:\n" + "\n".join(f"  {p}" for p in problems),
+            hint="kas task create --help",
+        )
         self.problems = tuple(problems)
 
 

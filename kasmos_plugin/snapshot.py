@@ -64,7 +64,8 @@ def question(cap: object = None, include: Iterable[str] = ()) -> Question:
     wanted = {name.strip() for name in include} - {""}
     if unknown := sorted(wanted - set(_SECTIONS)):
         raise BadArgument(
-            f"Unknown section '{clean(unknown[0], 60)}'.", hint=f"include={','.join(_SECTIONS)}"
+            f"Unknown section '{clean(unknown[0], 60)}'.",
+            hint=f"the sections are {', '.join(_SECTIONS)}",
         )
     return Question(cap=_cap(cap), include=frozenset(name for name in _SECTIONS if name in wanted))
 

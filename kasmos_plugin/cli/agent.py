@@ -3,6 +3,7 @@
 import json
 import os
 import secrets
+import shlex
 import shutil
 import sys
 import time
@@ -60,7 +61,12 @@ def agent() -> None:
 )
 @click.option("--role", default="coder", show_default=True, metavar="ROLE", help="What it is.")
 @click.option("--wave", type=click.IntRange(0), default=0, help="[default: its subtask's]")
-@click.option("--number", type=click.IntRange(0), default=0, help="The subtask's number.")
+@click.option(
+    "--number",
+    type=click.IntRange(0),
+    default=0,
+    help="The subtask's number in the whole plan, as `kas task show` counts.",
+)
 @click.option("--program", default="", metavar="NAME", help="[default: the command's name]")
 @click.option("--detach", is_flag=True, help="Run without this terminal; print the agent's id.")
 @project_option
@@ -274,6 +280,8 @@ def resume(agent_id: str, as_json: bool) -> None:
 def stop(agent_id: str, db: Path | None, as_json: bool) -> None:
     """End an agent: SIGTERM to its session, SIGKILL to what is left after 5 s.
 
+    One that did not end with code 0 stays listed until it is dismissed.
+
     \b
     Example:
       kas agent stop 5f0c9a2e
@@ -288,6 +296,8 @@ def stop(agent_id: str, db: Path | None, as_json: bool) -> None:
             )
         time.sleep(0.05)
     _done(view, f"stopped, {view.reason or 'exited with code 0'}", as_json)
+    if view.reason and not as_json:
+        note(f"hint: kas agent dismiss {agent_id}")
 
 
 @agent.command()
@@ -337,19 +347,27 @@ def _unusable(program: str) -> int | None:
         return None
     if "/" in program and Path(program).exists():
         note(f"error: '{clean(program)}' cannot be executed.")
+        note(f"hint: chmod +x {shlex.quote(clean(program))}")
         return NOT_EXECUTABLE
     note(f"error: there is no command '{clean(program)}'.")
+    note("hint: kas agent run -- COMMAND, with a command on PATH or a path to it")
     return NOT_FOUND
 
 
 def _checked_task(store: Store, project: str, name: str, number: int, wave: int) -> tuple[str, int]:
-    """Return the stored task's name, and the wave of its subtask unless another was given."""
+    """Return the stored task's name, and the wave: its subtask's, or what was given without one."""
     task = store.tasks.get(project, name)
     if not number:
         return task.filename, wave
     for subtask in store.tasks.subtasks(project, name):
         if subtask.number == number:
-            return task.filename, wave or subtask.wave
+            if wave not in (0, subtask.wave):
+                raise BadArgument(
+                    f"Subtask {number} of task '{task.filename}' is in wave {subtask.wave},"
+                    f" not in wave {wave}: the numbers run through the whole plan.",
+                    hint=f"kas task show {task.filename}",
+                )
+            return task.filename, subtask.wave
     raise NotFound(
         f"Task '{task.filename}' has no subtask {number}.",
         hint=f"kas task show {task.filename}",

@@ -12,10 +12,16 @@ from pathlib import Path
 import click
 
 from kasmos_plugin import paths
-from kasmos_plugin.cli.options import database_path, db_option, json_option, open_cli_store
+from kasmos_plugin.cli.options import InOrder, database_path, db_option, json_option, open_cli_store
 from kasmos_plugin.cli.output import echo_json, note, table
 from kasmos_plugin.contract.control import DaemonStatus, Ping, Repositories
-from kasmos_plugin.errors import Conflict, DaemonUnreachable, KasmosError, Unreachable
+from kasmos_plugin.errors import (
+    Conflict,
+    DaemonUnreachable,
+    KasmosError,
+    UnknownProject,
+    Unreachable,
+)
 from kasmos_plugin.snapshot import uptime
 
 START_WITHIN_S = 10.0
@@ -23,7 +29,7 @@ STOP_WITHIN_S = 10.0
 LOG_BYTES = 1024 * 1024
 
 
-@click.group()
+@click.group(cls=InOrder)
 def daemon() -> None:
     """Start, stop and ask the daemon; register repositories.
 
@@ -73,7 +79,7 @@ def stop() -> None:
     if found is None:
         if is_held(lock):
             raise Conflict(f"The holder of '{lock}' has not said who it is.", hint="try again")
-        raise DaemonUnreachable(str(paths.socket()), "no daemon runs there")
+        raise Unreachable(f"No daemon runs at '{paths.socket()}': there is nothing to stop.")
     from kasmos_plugin.daemon.processes import look
     from kasmos_plugin.daemon.stopping import terminate
     from kasmos_plugin.rules.health import Presence
@@ -152,6 +158,9 @@ def remove(project: str, db: Path | None) -> None:
     store = open_cli_store(db, create=False)
     try:
         store.projects.remove(project)
+    except UnknownProject as error:
+        error.hint = "kas daemon repos"
+        raise
     finally:
         store.close()
     note(f"project '{project}' removed")

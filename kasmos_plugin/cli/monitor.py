@@ -11,7 +11,7 @@ import click
 
 from kasmos_plugin.cli.follow import follow
 from kasmos_plugin.cli.input import read_since
-from kasmos_plugin.cli.look import Asked, look, look_json
+from kasmos_plugin.cli.look import MENDING, Asked, look, look_json
 from kasmos_plugin.cli.marks import level_mark
 from kasmos_plugin.cli.options import (
     InOrder,
@@ -22,7 +22,7 @@ from kasmos_plugin.cli.options import (
     open_for_reading,
     project_option,
 )
-from kasmos_plugin.cli.output import console
+from kasmos_plugin.cli.output import console, note
 from kasmos_plugin.cli.page import SERVE_URL, browse, require_page, write_page
 from kasmos_plugin.contract.event import EventKind, EventRecord
 from kasmos_plugin.contract.live_status import Section
@@ -98,7 +98,11 @@ def status(
     if as_json:
         sys.stdout.buffer.write(look_json(asked) + b"\n")
     else:
-        print(describe(look(asked)))
+        seen = look(asked)
+        print(describe(seen))
+        for notice in seen.notices:
+            if hint := MENDING.get(notice.code):
+                note(f"hint: {hint}")
 
 
 @monitor.command()
@@ -112,9 +116,8 @@ def status(
 )
 @click.option(
     "--kind",
-    default="",
     metavar="KIND",
-    type=click.Choice(["", *_KINDS]),
+    type=click.Choice(_KINDS),
     help="Only events of this kind, such as wave_finished.",
 )
 @click.option("--since", metavar="WHEN", help="Only events after 10m, 2h, 3d ago, or a time.")
@@ -130,7 +133,7 @@ def status(
 def events(
     is_followed: bool,
     task: str,
-    kind: str,
+    kind: str | None,
     since: str | None,
     limit: int | None,
     project: str,
@@ -148,6 +151,7 @@ def events(
     after = read_since(since, datetime.now(UTC)) if since is not None else None
     if limit is None:
         limit = EVENT_LIMIT if after is None else EVENT_LIMIT_SINCE
+    kind = kind or ""
     task = task.strip().removesuffix(".md")
     with closing(open_for_reading(db)) as store:
         chosen = choose_project(store, project)

@@ -14,6 +14,9 @@ from kasmos_plugin.store import Store, open_store
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
+_SENTENCE = 500
+"""Letters of a first sentence, more than any has."""
+
 
 def db_option(command: _Command) -> _Command:
     """Add `--db PATH`, given to the command as `db: Path | None`."""
@@ -55,6 +58,16 @@ class InOrder(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List every command with its whole first sentence; click would cut it."""
+        with formatter.section("Commands"):
+            formatter.write_dl(
+                [
+                    (name, command.get_short_help_str(limit=_SENTENCE))
+                    for name, command in self.commands.items()
+                ]
+            )
 
 
 def database_path(db: Path | None) -> Path:

@@ -11,6 +11,7 @@ from datetime import datetime
 from rich.text import Text
 
 from kasmos_plugin.cli.grid import fitted, grid, spread
+from kasmos_plugin.cli.look import MENDING
 from kasmos_plugin.cli.marks import (
     BROKEN,
     DONE,
@@ -41,10 +42,6 @@ from kasmos_plugin.summary import waiting_count as waiting
 
 TWO_COLUMNS_FROM = 150
 _AGENT_WORDS = ("running", "ready", "loading", "quiet", "paused", "needs a look", "unknown")
-_MENDING = {
-    "daemon_unreachable": "kas daemon start",
-    "daemon_incompatible": "kas daemon stop && kas daemon start",
-}
 BAR = 10
 """Marks of a progress bar at most."""
 
@@ -209,7 +206,7 @@ def _agents(status: LiveStatus, width: int) -> Section:
     rows = [_agent_row(agent, now) for agent in status.active_agents]
     if not status.daemon_running:
         codes = {notice.code for notice in status.notices}
-        mending = next((_MENDING[code] for code in _MENDING if code in codes), "kas daemon status")
+        mending = next((MENDING[code] for code in MENDING if code in codes), "kas daemon status")
         return Section(Text("agents unknown", "bold dim"), [_teaching(mending, width)])
     title = Text(f"agents {agent_count(status)}", "bold")
     if not rows:

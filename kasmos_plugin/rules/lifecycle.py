@@ -12,6 +12,7 @@
 `cancel` leaves every active status; `reopen` leads from cancelled back to planning.
 """
 
+import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
@@ -106,7 +107,8 @@ def move(at: Position, event: LifecycleEvent, *, name: str = "the task") -> Posi
         legal = ", ".join(legal_events(at)) or "none"
         where = f"{at.status}, {at.phase}" if at.phase else at.status
         raise IllegalEvent(
-            f"Task '{name}' is {where}: {event} is not possible, {why}. Legal now: {legal}."
+            f"Task '{name}' is {where}: {event} is not possible, {why}. Legal now: {legal}.",
+            hint=_way_out(at, event, name),
         )
     to = MOVES[event]
     moved = replace(at, status=to.to, phase=to.phase)
@@ -148,6 +150,18 @@ def follow_up(at: Position, subtasks: Iterable[Subtask]) -> LifecycleEvent | Non
     if not active or any(subtask.status is not SubtaskStatus.DONE for subtask in active):
         return None
     return E.WAVE_FINISHED if at.active_wave < at.total_waves else E.IMPLEMENT_FINISHED
+
+
+def _way_out(at: Position, event: LifecycleEvent, name: str) -> str:
+    """Return the command that makes `event` legal; empty when it takes more than one."""
+    if at.status not in MOVES[event].statuses:
+        return ""
+    task = shlex.quote(name)
+    if event in (E.PLANNER_FINISHED, E.IMPLEMENT_START) and at.total_waves == 0:
+        return f"kas task update {task} --plan PLAN.md"
+    if event is E.ADVANCE_WAVE and at.phase is P.WAVE_RUNNING:
+        return f"kas task subtask {task} N done, for each subtask N of the wave"
+    return ""
 
 
 def _why_not(at: Position, event: LifecycleEvent) -> str | None:

@@ -54,6 +54,8 @@ class Projects:
             Conflict: the name or the repository is taken by another.
         """
         found = find_repository(path)
+        if found is None and not path.is_dir():
+            raise NotFound(f"There is no directory '{path}'.", hint="kas daemon add PATH")
         if found is None:
             raise NotFound(f"'{path}' is in no git repository.", hint=f"git init '{path}'")
         root = str(found.main)

@@ -58,7 +58,9 @@ def test_an_agent_is_run_seen_paused_resumed_stopped_and_dismissed(
     refused = kas("agent", "dismiss", agent)
     assert (refused.code, "still runs" in refused.err) == (1, True)
     stopped = kas("agent", "stop", agent)
-    assert stopped.err == f"agent '{agent}' stopped, killed by SIGTERM\n"
+    assert stopped.err == (
+        f"agent '{agent}' stopped, killed by SIGTERM\nhint: kas agent dismiss {agent}\n"
+    )
     assert [one["reason"] for one in listed(kas)] == ["killed by SIGTERM"]
     assert kas("agent", "dismiss", agent).code == 0
     assert listed(kas) == []
@@ -76,6 +78,25 @@ def test_an_agent_in_a_task_takes_its_place_from_the_plan(
         3,
         "codex",
     )
+
+
+def test_a_subtask_of_another_wave_is_refused(kas: Kas, task: str) -> None:
+    """Numbers run through the plan: wave 2's first is not 1, and no event may claim that it is."""
+    refused = kas("agent", "run", "--task", task, "--wave", "2", "--number", "1", "--", "true")
+    assert (refused.code, refused.out) == (2, "")
+    assert "Subtask 1 of task 'auth' is in wave 1, not in wave 2" in refused.err
+    assert "hint: kas task show auth\n" in refused.err
+
+
+def test_a_command_that_is_not_there_comes_with_a_way_out(
+    kas: Kas, demo_project: str, tmp_path: Path
+) -> None:
+    absent = kas("agent", "run", "--", "./no-such-agent")
+    assert (absent.code, "hint: " in absent.err) == (127, True)
+    script = tmp_path / "an agent"
+    script.write_text("#!/bin/sh\n")
+    barred = kas("agent", "run", "--", str(script))
+    assert (barred.code, f"hint: chmod +x '{script}'\n" in barred.err) == (126, True)
 
 
 def test_the_command_learns_who_it_is(

@@ -94,9 +94,8 @@ def test_in_the_foreground_an_interrupt_stops_it(home: Path) -> None:
     assert not paths.socket().exists()
 
 
-@pytest.mark.parametrize("command", ["status", "stop"])
-def test_without_a_daemon_the_code_is_three_and_the_hint_starts_one(kas: Kas, command: str) -> None:
-    done = kas("daemon", command)
+def test_without_a_daemon_the_code_is_three_and_the_hint_starts_one(kas: Kas) -> None:
+    done = kas("daemon", "status")
     assert (done.code, done.out) == (3, "")
     assert "hint: kas daemon start\n" in done.err
 
@@ -119,9 +118,19 @@ def test_repositories_are_rows_of_the_store_and_need_no_daemon(
 def test_what_cannot_be_registered_is_refused_with_a_way_out(kas: Kas, tmp_path: Path) -> None:
     outside = kas("daemon", "add", str(tmp_path))
     assert (outside.code, "is in no git repository" in outside.err) == (1, True)
-    assert kas("daemon", "add", str(tmp_path / "nowhere")).code in (1, 2)
+    nowhere = kas("daemon", "add", str(tmp_path / "nowhere"))
+    assert (nowhere.code, "There is no directory" in nowhere.err) == (1, True)
+    assert "git init" not in nowhere.err
     unknown = kas("daemon", "remove", "nobody", "--db", str(tmp_path / "no.db"))
     assert (unknown.code, "There is no store" in unknown.err) == (1, True)
+
+
+def test_what_is_not_there_to_remove_or_stop_is_told(kas: Kas, demo_project: str) -> None:
+    unknown = kas("daemon", "remove", "nobody")
+    assert (unknown.code, unknown.err.splitlines()[-1]) == (1, "hint: kas daemon repos")
+    stopped = kas("daemon", "stop")
+    assert (stopped.code, "nothing to stop" in stopped.err) == (3, True)
+    assert "hint: kas daemon start" not in stopped.err
 
 
 def test_a_relative_home_means_the_same_to_the_daemon(

@@ -35,6 +35,24 @@ def test_without_a_daemon_the_store_is_read_and_agents_are_unknown(kas: Kas, tas
     said = kas("monitor", "status")
     assert (said.code, "agents: unknown" in said.out) == (0, True)
     assert "nothing in the store; the health of agents is unknown" in said.out
+    assert said.err == "hint: kas daemon start\n"
+
+
+def test_a_wrong_word_is_answered_with_those_that_are_right(kas: Kas, task: str) -> None:
+    section = kas("monitor", "status", "--include", "logs")
+    assert (section.code, "hint: the sections are projects, tasks, events\n" in section.err) == (
+        2,
+        True,
+    )
+    kind = kas("monitor", "events", "--kind", "logs")
+    assert (kind.code, "is not one of 'task_created'" in kind.err) == (2, True)
+
+
+@pytest.mark.parametrize("group", ["daemon", "task", "agent", "monitor"])
+def test_the_line_of_a_command_in_the_help_is_whole(kas: Kas, group: str) -> None:
+    told = kas(group, "--help")
+    lines = told.out.partition("Commands:\n")[2]
+    assert (told.code, "..." in lines, lines.count("\n") > 1) == (0, False, True)
 
 
 def test_a_daemon_of_another_store_is_told_and_the_store_read(

@@ -79,6 +79,7 @@ def test_a_broken_plan_names_every_problem_with_its_line(
         "  line 1: wave 1 has no tasks",
         "  line 2: wave 3 stands where wave 2 is due",
         "  line 4: task 1 repeats in wave 2; it first stands on line 3",
+        "hint: kas task create --help",
     ]
 
 

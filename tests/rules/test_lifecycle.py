@@ -91,8 +91,16 @@ def test_an_illegal_event_lists_the_legal_ones() -> None:
 @pytest.mark.parametrize("event", [E.IMPLEMENT_START, E.PLANNER_FINISHED])
 def test_a_plan_without_waves_cannot_be_implemented(event: LifecycleEvent) -> None:
     status = S.READY if event is E.IMPLEMENT_START else S.PLANNING
-    with pytest.raises(IllegalEvent, match="the plan has no waves"):
-        move(Position(status=status), event)
+    with pytest.raises(IllegalEvent, match="the plan has no waves") as refused:
+        move(Position(status=status), event, name="auth")
+    assert refused.value.hint == "kas task update auth --plan PLAN.md"
+
+
+def test_a_wave_that_runs_is_left_through_its_subtasks() -> None:
+    at = Position(status=S.IMPLEMENTING, phase=P.WAVE_RUNNING, active_wave=1, total_waves=2)
+    with pytest.raises(IllegalEvent, match="it needs the phase wave_waiting") as refused:
+        move(at, E.ADVANCE_WAVE, name="a b")
+    assert refused.value.hint.startswith("kas task subtask 'a b' N done")
 
 
 def test_after_the_last_wave_there_is_no_next() -> None:
