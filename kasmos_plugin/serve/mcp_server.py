@@ -5,7 +5,7 @@ knew the server before goes on with its next call.
 """
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 from urllib.parse import urlencode
 
@@ -247,8 +247,3 @@ def _post_only() -> Reply:
     return error_reply(
         405, "method_not_allowed", "Only POST can be used here.", headers={b"allow": b"POST"}
     )
-
-
-def tool_names(server: MCPServer[Any]) -> Sequence[str]:
-    """Return the names of every registered tool."""
-    return [tool.name for tool in server._tool_manager.list_tools()]
