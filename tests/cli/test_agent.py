@@ -80,9 +80,10 @@ def test_an_agent_in_a_task_takes_its_place_from_the_plan(
     )
 
 
-def test_a_subtask_of_another_wave_is_refused(kas: Kas, task: str) -> None:
+def test_a_subtask_of_another_wave_is_refused(kas_process: Kas, task: str) -> None:
     """Numbers run through the plan: wave 2's first is not 1, and no event may claim that it is."""
-    refused = kas("agent", "run", "--task", task, "--wave", "2", "--number", "1", "--", "true")
+    asked = ("--project", "repo", "--task", task, "--wave", "2", "--number", "1")
+    refused = kas_process("agent", "run", *asked, "--", "true")
     assert (refused.code, refused.out) == (2, "")
     assert "Subtask 1 of task 'auth' is in wave 1, not in wave 2" in refused.err
     assert "hint: kas task show auth\n" in refused.err
