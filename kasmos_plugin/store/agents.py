@@ -1,8 +1,9 @@
 """Agents as stored: written at changes of state, never by a heartbeat. Judges nothing."""
 
-from kasmos_plugin.contract.agent import AgentEnd, AgentRecord
+from kasmos_plugin.contract.agent import AgentRecord
 from kasmos_plugin.contract.event import EventDraft
 from kasmos_plugin.errors import NotFound
+from kasmos_plugin.rules.health import has_ended_well
 from kasmos_plugin.store.database import Database
 from kasmos_plugin.store.events import Events
 
@@ -63,5 +64,4 @@ class Agents:
 
 def is_listed(record: AgentRecord) -> bool:
     """Return whether an agent stays in lists: a clean exit and a dismissal leave them."""
-    ended_well = record.end is AgentEnd.EXITED and record.exit_code == 0
-    return not (record.is_dismissed or ended_well)
+    return not (record.is_dismissed or has_ended_well(record))
