@@ -10,8 +10,7 @@ from kasmos_plugin.contract.live_status import MAX_CAP, Notice, NoticeCode
 from kasmos_plugin.errors import ProjectRequired, UnknownProject, UnknownTask
 from kasmos_plugin.store import Store
 
-__all__ = ["DaemonView", "Facts", "daemon_absent", "daemon_answered", "gather", "resolve_project"]
-
+NO_PROJECTS = Notice(code="no_projects", message="no project is registered yet")
 
 # A notice leaves with a snapshot: it names no path.
 _WHY_ABSENT: dict[NoticeCode, str] = {
@@ -76,7 +75,7 @@ def gather(store: Store, daemon: DaemonView, *, project: str, focus: str = "") -
     with store.reading():
         projects = _known_projects(store, daemon)
         if not projects:
-            notices.append(Notice(code="no_projects", message="no project is registered yet"))
+            notices.append(NO_PROJECTS)
         if store.is_read_only:
             notices.append(
                 Notice(code="store_read_only", message="the store can be read but not written")

@@ -3,15 +3,10 @@
 import pytest
 
 from kasmos_plugin.contract.control import AgentsReply
+from kasmos_plugin.contract.facts import DaemonView
 from kasmos_plugin.contract.task import LifecycleEvent
 from kasmos_plugin.errors import ProjectRequired, UnknownProject
-from kasmos_plugin.facts import (
-    DaemonView,
-    daemon_absent,
-    daemon_answered,
-    gather,
-    resolve_project,
-)
+from kasmos_plugin.facts import daemon_absent, daemon_answered, gather, resolve_project
 from kasmos_plugin.store import Store
 
 PLAN = "## Wave 1\n### Task 1: a\n"

@@ -10,10 +10,10 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from kasmos_plugin import paths
-from kasmos_plugin.cli.fast import status_target
+from kasmos_plugin.cli.fast import DAEMON_BUDGET_S, status_target
 from kasmos_plugin.cli.options import database_path, open_for_reading
 from kasmos_plugin.contract.facts import DaemonView, Facts
-from kasmos_plugin.contract.live_status import LiveStatus, Notice
+from kasmos_plugin.contract.live_status import LiveStatus
 from kasmos_plugin.daemon.client import refusal, request
 from kasmos_plugin.errors import (
     DaemonIncompatible,
@@ -21,7 +21,7 @@ from kasmos_plugin.errors import (
     NoProject,
     UnknownProject,
 )
-from kasmos_plugin.facts import daemon_absent, gather, resolve_project
+from kasmos_plugin.facts import NO_PROJECTS, daemon_absent, gather, resolve_project
 from kasmos_plugin.snapshot import assemble, question
 from kasmos_plugin.store import Store, utc_now
 
@@ -32,8 +32,6 @@ MENDING = {
     "no_projects": "kas daemon add PATH",
 }
 """The command that ends what a notice tells of."""
-
-DAEMON_BUDGET_S = 2.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,7 +108,6 @@ def _from_store(asked: Asked, daemon: DaemonView) -> bytes:
 
 def _nothing_yet(daemon: DaemonView) -> Facts:
     """Return the facts of a machine without a store; looking at it makes none."""
-    nothing = Notice(code="no_projects", message="no project is registered yet")
     return Facts(
         project="",
         projects=(),
@@ -120,7 +117,7 @@ def _nothing_yet(daemon: DaemonView) -> Facts:
         events=(),
         event_count=0,
         daemon=daemon,
-        notices=(nothing,),
+        notices=(NO_PROJECTS,),
     )
 
 
