@@ -13,9 +13,9 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from kasmos_plugin.contract.control import CONTROL_VERSION, AgentsReply
-from kasmos_plugin.contract.live_status import Notice
+from kasmos_plugin.contract.live_status import Notice, NoticeCode
 from kasmos_plugin.daemon import wire
-from kasmos_plugin.daemon.client import segment, why_foreign
+from kasmos_plugin.daemon.client import NO_SOCKET, segment, why_foreign
 
 BUDGET_S = 0.25
 KEEP_S = 5.0
@@ -24,7 +24,6 @@ GIVE_UP_S = 5.0
 """How long a question may stay open before its connection is dropped."""
 
 _UNREACHABLE = "the daemon does not answer: agents are unknown, not absent"
-_MISSING = "there is no socket"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,13 +161,13 @@ def _read(answer: wire.Answer) -> Heard:
     return Heard(reply=reply)
 
 
-def _nothing(code: str, message: str) -> Heard:
-    return Heard(notice=Notice.model_validate({"code": code, "message": message}))
+def _nothing(code: NoticeCode, message: str) -> Heard:
+    return Heard(notice=Notice(code=code, message=message))
 
 
 def _why(error: OSError) -> str:
     """Return the notice for a socket that cannot be used; the usual case needs no reason."""
-    if isinstance(error, FileNotFoundError) or error.strerror == _MISSING:
+    if isinstance(error, FileNotFoundError) or error.strerror == NO_SOCKET:
         return _UNREACHABLE
     if isinstance(error, ConnectionRefusedError) and error.errno != 0:
         return _UNREACHABLE

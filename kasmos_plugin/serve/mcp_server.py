@@ -70,7 +70,7 @@ class MonitorServer(MCPServer[Any]):
         self, uri: AnyUrl | str, context: Context[Any, Any] | None = None
     ) -> Any:
         """Read the widget. A host that remembers the address of an older build gets this one."""
-        is_ours = str(uri).startswith("ui://widget/kasmos-monitor.") and str(uri).endswith(".html")
+        is_ours = str(uri).startswith(f"{tools.WIDGET_URI}.") and str(uri).endswith(".html")
         return await super().read_resource(self._widget_uri if is_ours else uri, context)
 
 
@@ -78,7 +78,7 @@ def build_server(
     cache: SnapshotCache, *, html: str, html_hash: str, monitor_url: str
 ) -> MonitorServer:
     """Return the MCP server over `cache`; `monitor_url` is the page that a person can open."""
-    uri = f"ui://widget/kasmos-monitor.{html_hash}.html"
+    uri = f"{tools.WIDGET_URI}.{html_hash}.html"
     apps = Apps()
     apps.add_resource(
         TextResource(

@@ -18,7 +18,8 @@ REFRESH_MONITOR = "refresh_monitor"
 
 MAX_NAME_LENGTH = 500
 
-PLAIN_URI = "ui://widget/kasmos-monitor.html"
+WIDGET_URI = "ui://widget/kasmos-monitor"
+"""What the widget's address begins with; a hash of its document and `.html` follow."""
 
 INSTRUCTIONS = (
     "Call open_monitor when the user asks what coding agents are doing, how far their tasks are,"

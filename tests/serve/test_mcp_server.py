@@ -121,7 +121,7 @@ async def test_the_widget_is_advertised_by_its_hash_and_read_by_any_of_its_names
             (HASHED_URI, "text/html;profile=mcp-app")
         ]
         older = "ui://widget/kasmos-monitor.0123456789abcdef.html"
-        for uri in (HASHED_URI, tools.PLAIN_URI, older):
+        for uri in (HASHED_URI, f"{tools.WIDGET_URI}.html", older):
             reply = await serve.rpc("resources/read", {"uri": uri}, era=era)
             assert reply["result"]["contents"] == [
                 {
