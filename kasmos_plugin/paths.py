@@ -34,11 +34,6 @@ def state_dir() -> Path:
     return _below("state", "user_state_path")
 
 
-def config_dir() -> Path:
-    """Return the directory of `config.toml`."""
-    return _below("config", "user_config_path")
-
-
 def database() -> Path:
     """Return the store's path: `KASMOS_DB`, else `kasmos.db` in the data directory."""
     value = os.environ.get("KASMOS_DB")

@@ -13,7 +13,6 @@ def test_one_variable_moves_everything(home: Path) -> None:
         paths.database(),
         paths.socket(),
         paths.state_dir(),
-        paths.config_dir(),
         paths.logs_dir(),
     ):
         assert path.is_relative_to(home)

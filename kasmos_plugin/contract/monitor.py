@@ -4,7 +4,6 @@ from typing import Annotated, Literal
 
 from kasmos_plugin.contract.base import Model, OmitEmpty
 
-HOST_CONTRACT_VERSION = 1
 DisplayMode = Literal["pip", "inline", "fullscreen", "sidebar"]
 Theme = Literal["light", "dark"]
 

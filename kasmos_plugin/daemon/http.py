@@ -107,8 +107,8 @@ class Request:
         """Send a piece of the answer; waits while the client takes nothing."""
         await self.send({"type": "http.response.body", "body": data, "more_body": more})
 
-    async def answer(self, value: BaseModel | bytes | None, *, status: int = 200) -> None:
-        """Send a whole answer: a model or its JSON, or 204 for None."""
+    async def answer(self, value: BaseModel | None, *, status: int = 200) -> None:
+        """Send a whole answer: a model as JSON, or 204 for None."""
         if value is None:
             await self.send(
                 {
@@ -119,7 +119,7 @@ class Request:
             )
             await self.write(b"", more=False)
             return
-        data = value if isinstance(value, bytes) else value.model_dump_json().encode()
+        data = value.model_dump_json().encode()
         await self.start(status, "application/json", length=len(data))
         await self.write(data, more=False)
 

@@ -5,7 +5,6 @@ Git gets its identity and settings from the environment; nobody's configuration 
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -83,10 +82,6 @@ class Stage:
     def merge(self, branch: str) -> None:
         """Bring a branch into the main checkout."""
         self.git("merge", "--quiet", "--no-ff", "--no-edit", branch)
-
-    def remove(self) -> None:
-        """Remove everything below the directory; a second time does nothing."""
-        shutil.rmtree(self.directory, ignore_errors=True)
 
     def _run(self, command: list[str], where: Path, text: str) -> str:
         shown = " ".join(["kas", *command[len(KAS) :]] if command[0] == KAS[0] else command)

@@ -14,8 +14,6 @@ from kasmos_plugin.errors import BadArgument
 from kasmos_plugin.widget.document import ROOT_ID, asset, inline_script, page
 
 DEFAULT_SERVE_URL = "http://127.0.0.1:7433"
-SECRET_HEADER = "X-Kasmos-Preview"
-"""The header that carries a written file's secret."""
 
 _HINT = f"--serve-url {DEFAULT_SERVE_URL}"
 _NETLOC = re.compile(
