@@ -216,12 +216,12 @@ class Shim:
 
     def beat(self, now: float, end: str = "") -> bytes:
         """Return a beat as JSON."""
-        members = [f'"is_paused":{"true" if self.is_paused else "false"}']
+        fields = [f'"is_paused":{"true" if self.is_paused else "false"}']
         if self.last_output is not None:
-            members.append(f'"output_age_ms":{max(int((now - self.last_output) * 1000), 0)}')
+            fields.append(f'"output_age_ms":{max(int((now - self.last_output) * 1000), 0)}')
         if end:
-            members.append(end)
-        return ("{" + ",".join(members) + "}").encode()
+            fields.append(end)
+        return ("{" + ",".join(fields) + "}").encode()
 
     def turn(self, now: float) -> None:
         """Wait for the next thing, and deal with it."""
