@@ -14,6 +14,10 @@ from kasmos_plugin.contract.live_status import (
     TaskSummary,
 )
 from kasmos_plugin.contract.task import ACTIVE_STATUSES
+from kasmos_plugin.rules.text import clean
+
+EVENT_LIMIT = 100
+"""Graphemes of an event in the text, which stays under 8 kB with twenty of everything."""
 
 ATTENTION_WORDS = {
     "needs_decision": "needs a decision",
@@ -177,7 +181,8 @@ def _lines(status: LiveStatus, link: str) -> Iterator[str]:
         for event in status.events:
             subject = f"{event.task}: " if event.task else ""
             level = f"{event.level}: " if event.level not in (None, "info") else ""
-            yield f"- {age(event.at, now)} {level}{subject}{event.message}"
+            message = clean(event.message, EVENT_LIMIT)
+            yield f"- {age(event.at, now)} {level}{subject}{message}"
         yield from _more(status.truncated.events)
     if status.daemon_running and status.uptime:
         yield f"daemon up {status.uptime}"

@@ -7,6 +7,7 @@ import pytest
 from kasmos_plugin.contract.live_status import (
     ActiveAgent,
     AttentionItem,
+    EventItem,
     LifecycleCounts,
     LiveStatus,
     Notice,
@@ -104,7 +105,8 @@ def test_a_full_snapshot_of_twenty_agents_is_short() -> None:
         )
         for n in range(20)
     )
-    text = describe(status(active_agents=agents), link="http://127.0.0.1:7433/")
+    events = tuple(EventItem(at=NOW, kind="k", message="m" * 240, task="t") for _ in range(20))
+    text = describe(status(active_agents=agents, events=events), link="http://127.0.0.1:7433/")
     assert len(text.encode()) < 8_000
     assert text.endswith("monitor in a browser: http://127.0.0.1:7433/")
     assert all(agent.id in text for agent in agents)
