@@ -1,20 +1,16 @@
 """`kas agent`: run agents, look at them, pause, stop and dismiss them. The daemon judges."""
 
 import json
-import os
 import secrets
-import shlex
-import shutil
-import sys
 import time
-from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import NoReturn
+from typing import get_args
 
 import click
 
 from kasmos_plugin import paths
+from kasmos_plugin.cli.launch import become_shim, checked_task, log_path, unusable, utf8
 from kasmos_plugin.cli.options import (
     InOrder,
     choose_project,
@@ -26,19 +22,17 @@ from kasmos_plugin.cli.options import (
     project_option,
 )
 from kasmos_plugin.cli.output import echo_json, echo_models, note, table
-from kasmos_plugin.contract.agent import AgentRecord, AgentView
+from kasmos_plugin.contract.agent import AgentRecord, AgentView, Stage
 from kasmos_plugin.contract.base import rfc3339
 from kasmos_plugin.contract.control import AgentsReply
 from kasmos_plugin.daemon.client import call, segment
-from kasmos_plugin.errors import BadArgument, Conflict, KasmosError, NotFound
+from kasmos_plugin.errors import BadArgument, Conflict, KasmosError
 from kasmos_plugin.repository import find_repository
 from kasmos_plugin.rules.health import Traces, judge
 from kasmos_plugin.rules.text import clean, is_clean_name
-from kasmos_plugin.store import Store, utc_now
+from kasmos_plugin.store import utc_now
 from kasmos_plugin.summary import age
 
-NOT_FOUND = 127
-NOT_EXECUTABLE = 126
 STOPPED_WITHIN_S = 8.0
 
 
@@ -88,7 +82,7 @@ def run(
 
     The command gets a terminal of its own, and KASMOS_AGENT_ID, KASMOS_SOCKET, KASMOS_PROJECT,
     KASMOS_TASK and KASMOS_WAVE. The exit code is the command's, 128 and the signal's number when
-    one ended it, 127 when there is no such command.
+    one ended it, 126 when it cannot be executed, 127 when there is no such command.
 
     \b
     Examples:
@@ -98,7 +92,7 @@ def run(
     """
     if not command:
         raise click.UsageError("Missing argument 'COMMAND…'.")
-    if (code := _unusable(command[0])) is not None:
+    if (code := unusable(command[0])) is not None:
         return code
     for name, value in (("role", role), ("program", program or "-")):
         if not is_clean_name(value):
@@ -106,7 +100,7 @@ def run(
     with closing(open_cli_store(db)) as store:
         project = choose_project(store, project)
         if task:
-            task, wave = _checked_task(store, project, task, number, wave)
+            task, wave = checked_task(store, project, task, number, wave)
         elif number:
             raise BadArgument("A subtask's number needs its task.", hint="--task TASK")
     agent_id = secrets.token_hex(4)
@@ -120,12 +114,12 @@ def run(
         "task_number": number,
         "program": program or clean(Path(command[0]).name) or "command",
         "branch": clean(found.branch) if found is not None else "",
-        "worktree": _utf8(found.root) if found is not None else "",
-        "log": str(_log_path(agent_id)) if detach else "",
+        "worktree": utf8(found.root) if found is not None else "",
+        "log": str(log_path(agent_id)) if detach else "",
         "started_at": rfc3339(utc_now()),
     }
     announcement = json.dumps({"id": agent_id}) if as_json else agent_id
-    return _become_shim(hello, announcement, command)
+    return become_shim(hello, announcement, command)
 
 
 @agent.command("list")
@@ -319,7 +313,7 @@ def dismiss(agent_id: str, as_json: bool) -> None:
 )
 @click.option(
     "--stage",
-    type=click.Choice(["loading", "ready", "running"]),
+    type=click.Choice(get_args(Stage)),
     required=True,
     help="How far it is.",
 )
@@ -339,88 +333,6 @@ def report(stage: str, agent_id: str, verbose: bool) -> int:
 
     named = ["--agent", agent_id] if agent_id else []
     return send(["--stage", stage, *named, *(["--verbose"] if verbose else [])])
-
-
-def _unusable(program: str) -> int | None:
-    """Say why a command cannot be run and return a shell's exit code for it; None when it can."""
-    if shutil.which(program) is not None:
-        return None
-    if "/" in program and Path(program).exists():
-        note(f"error: '{clean(program)}' cannot be executed.")
-        note(f"hint: chmod +x {shlex.quote(clean(program))}")
-        return NOT_EXECUTABLE
-    note(f"error: there is no command '{clean(program)}'.")
-    note("hint: kas agent run -- COMMAND, with a command on PATH or a path to it")
-    return NOT_FOUND
-
-
-def _checked_task(store: Store, project: str, name: str, number: int, wave: int) -> tuple[str, int]:
-    """Return the stored task's name, and the wave: its subtask's, or what was given without one."""
-    task = store.tasks.get(project, name)
-    if not number:
-        return task.filename, wave
-    for subtask in store.tasks.subtasks(project, name):
-        if subtask.number == number:
-            if wave not in (0, subtask.wave):
-                raise BadArgument(
-                    f"Subtask {number} of task '{task.filename}' is in wave {subtask.wave},"
-                    f" not in wave {wave}: the numbers run through the whole plan.",
-                    hint=f"kas task show {task.filename}",
-                )
-            return task.filename, subtask.wave
-    raise NotFound(
-        f"Task '{task.filename}' has no subtask {number}.",
-        hint=f"kas task show {task.filename}",
-    )
-
-
-def _become_shim(hello: dict[str, object], announcement: str, command: Sequence[str]) -> NoReturn:
-    """Replace this process by the shim: twenty of them must not cost twenty of us."""
-    from kasmos_plugin.agent import start
-    from kasmos_plugin.daemon.processes import boot_id
-    from kasmos_plugin.daemon.settings import Settings
-
-    socket_path, log = paths.socket(), str(hello["log"])
-    if log:
-        _make_logs_dir(Path(log).parent)
-    settings = Settings(socket_path=socket_path, database=paths.database())
-    environment = os.environ | {
-        "KASMOS_AGENT_ID": str(hello["id"]),
-        "KASMOS_SOCKET": str(socket_path),
-        "KASMOS_PROJECT": str(hello["project"]),
-        "KASMOS_TASK": str(hello["task"]),
-        "KASMOS_WAVE": str(hello["wave"] or ""),
-    }
-    arguments = [
-        *(sys.executable, "-I", "-S", start.__file__),
-        *(str(socket_path), str(settings.ends_dir / str(hello["id"]))),
-        *(json.dumps(hello)[:-1], boot_id(), log, announcement),
-        *command,
-    ]
-    sys.stdout.flush()
-    os.execve(sys.executable, arguments, environment)
-
-
-def _make_logs_dir(path: Path) -> None:
-    try:
-        path.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError as error:
-        raise KasmosError(
-            f"The directory of logs '{path}' cannot be made: {error.strerror}.",
-            hint="set KASMOS_HOME to a directory of yours",
-        ) from error
-
-
-def _log_path(agent_id: str) -> Path:
-    return paths.logs_dir() / f"agent-{agent_id}.log"
-
-
-def _utf8(path: Path) -> str:
-    """Return the path as text, empty when its bytes are no text that JSON could carry."""
-    try:
-        return os.fsencode(path).decode("utf-8")
-    except UnicodeDecodeError:
-        return ""
 
 
 def _order(agent_id: str, verb: str) -> AgentView:
