@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Iterable
 from contextlib import closing
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
@@ -23,12 +22,14 @@ from kasmos_plugin.cli.options import (
     project_option,
 )
 from kasmos_plugin.cli.output import console, note
-from kasmos_plugin.cli.page import SERVE_URL, browse, require_page, write_page
+from kasmos_plugin.cli.page import browse, require_page, write_page
 from kasmos_plugin.contract.event import EventKind, EventRecord
 from kasmos_plugin.contract.live_status import Section
-from kasmos_plugin.contract.monitor import DisplayMode, Theme
+from kasmos_plugin.contract.monitor import DEFAULT_SERVE_URL, DisplayMode, Theme
 from kasmos_plugin.contract.task import LifecycleEvent
 from kasmos_plugin.rules.text import NAME_LIMIT, clean
+from kasmos_plugin.store import utc_now
+from kasmos_plugin.store.task_reads import task_name
 from kasmos_plugin.summary import describe
 
 if TYPE_CHECKING:
@@ -148,11 +149,11 @@ def events(
       kas monitor events --follow --task auth
       kas monitor events --kind wave_finished --json
     """
-    after = read_since(since, datetime.now(UTC)) if since is not None else None
+    after = read_since(since, utc_now()) if since is not None else None
     if limit is None:
         limit = EVENT_LIMIT if after is None else EVENT_LIMIT_SINCE
     kind = kind or ""
-    task = task.strip().removesuffix(".md")
+    task = task_name(task)
     with closing(open_for_reading(db)) as store:
         chosen = choose_project(store, project)
         with store.reading():
@@ -184,7 +185,7 @@ def events(
 )
 @click.option(
     "--serve-url",
-    default=SERVE_URL,
+    default=DEFAULT_SERVE_URL,
     show_default=True,
     metavar="URL",
     help="The kas serve that it asks.",
@@ -239,7 +240,7 @@ def widget(
 @monitor.command(name="open")
 @click.option(
     "--serve-url",
-    default=SERVE_URL,
+    default=DEFAULT_SERVE_URL,
     show_default=True,
     metavar="URL",
     help="The kas serve that shows it.",

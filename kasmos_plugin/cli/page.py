@@ -5,10 +5,10 @@ import tempfile
 from pathlib import Path
 
 from kasmos_plugin.cli.output import note
+from kasmos_plugin.contract.monitor import DEFAULT_SERVE_URL
 from kasmos_plugin.errors import BadArgument, Conflict, KasmosError, Unreachable
 from kasmos_plugin.rules.text import clean
 
-SERVE_URL = "http://127.0.0.1:7433"
 MADE_BY_US = b"<title>kasmos monitor"
 """What tells a page of ours from another file."""
 
@@ -87,7 +87,7 @@ def _why_not_ours(url: str) -> str:
         raise BadArgument(f"'{clean(url, 500)}' is no address: {error}.") from None
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise BadArgument(
-            f"'{clean(url, 500)}' is no http(s) address.", hint=f"--serve-url {SERVE_URL}"
+            f"'{clean(url, 500)}' is no http(s) address.", hint=f"--serve-url {DEFAULT_SERVE_URL}"
         )
     kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
     connection = kind(parts.hostname, port, timeout=5)

@@ -2,7 +2,6 @@
 
 import sys
 from contextlib import closing
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import get_args
 
@@ -44,7 +43,7 @@ from kasmos_plugin.contract.task import (
 )
 from kasmos_plugin.errors import BadArgument
 from kasmos_plugin.rules.text import clean, clean_block
-from kasmos_plugin.store import Store
+from kasmos_plugin.store import Store, utc_now
 from kasmos_plugin.summary import age, plural
 
 
@@ -143,7 +142,7 @@ def list_(
     if as_json:
         echo_models(cleaned(task) for task in found)
         return
-    now = datetime.now(UTC)
+    now = utc_now()
     table(
         ("", "task", "status", "progress", "since", "branch", "topic"),
         [
@@ -202,7 +201,7 @@ def show(task: str, with_plan: bool, project: str, db: Path | None, as_json: boo
     elif with_plan:
         sys.stdout.write(clean_block(plan) if sys.stdout.isatty() else plan)
     else:
-        for line in task_lines(found, waves, subtasks, datetime.now(UTC)):
+        for line in task_lines(found, waves, subtasks, utc_now()):
             console().print(line, soft_wrap=True)
 
 
@@ -341,7 +340,7 @@ def feedback(task: str, project: str, db: Path | None, as_json: bool) -> None:
         return
     if not found:
         print("no review has asked for changes")
-    now = datetime.now(UTC)
+    now = utc_now()
     for index, said in enumerate(found):
         if index:
             print()

@@ -7,6 +7,9 @@ from kasmos_plugin.contract.base import Model, OmitEmpty
 DisplayMode = Literal["pip", "inline", "fullscreen", "sidebar"]
 Theme = Literal["light", "dark"]
 
+DEFAULT_SERVE_URL = "http://127.0.0.1:7433"
+"""Where `kas serve` answers unless it is told another port."""
+
 
 class MonitorScope(Model):
     """The only state that a widget owns and the only input of a refresh."""

@@ -9,11 +9,9 @@ import json
 import re
 from urllib.parse import urlsplit
 
-from kasmos_plugin.contract.monitor import DisplayMode, Theme
+from kasmos_plugin.contract.monitor import DEFAULT_SERVE_URL, DisplayMode, Theme
 from kasmos_plugin.errors import BadArgument
 from kasmos_plugin.widget.document import ROOT_ID, asset, inline_script, page
-
-DEFAULT_SERVE_URL = "http://127.0.0.1:7433"
 
 _HINT = f"--serve-url {DEFAULT_SERVE_URL}"
 _NETLOC = re.compile(

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kasmos_plugin.contract.monitor import DEFAULT_SERVE_URL
 from kasmos_plugin.errors import BadArgument
-from kasmos_plugin.widget import DEFAULT_SERVE_URL, preview_html
+from kasmos_plugin.widget import preview_html
 from kasmos_plugin.widget.preview import seed_json, serve_origin
 
 HOSTILE = [
