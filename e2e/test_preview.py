@@ -51,7 +51,7 @@ def stranger(tmp_path: Path) -> Iterator[str]:
 
     class Quiet(http.server.SimpleHTTPRequestHandler):
         def __init__(self, *arguments: object, **options: object) -> None:
-            super().__init__(*arguments, directory=str(tmp_path / "site"))  # type: ignore[arg-type]
+            super().__init__(*arguments, directory=str(tmp_path / "site"))  # type: ignore[arg-type]  # passed on
 
         def log_message(self, format: str, *args: object) -> None:
             """Say nothing."""

@@ -130,8 +130,7 @@ def _render(asked: Mapping[str, str]) -> str:
     from kasmos_plugin.widget.preview import preview_html  # Beside the page itself.
 
     wanted = {name: asked[name] for name in ("project", "task", "mode", "theme") if name in asked}
-    # The values were checked where the address was read.
-    return preview_html(**wanted)  # type: ignore[arg-type]
+    return preview_html(**wanted)  # type: ignore[arg-type]  # checked by `bridge.page_query`
 
 
 async def _serve(settings: Settings, listeners: Listeners, ready: Callable[[Ready], None]) -> None:

@@ -96,8 +96,8 @@ class Events:
         return int(row[0] or 0) if row is not None else 0
 
     def _select(self, clause: str, values: list[Value]) -> tuple[EventRecord, ...]:
-        # The clause is text of this module; what people gave is bound.
-        rows = self._database.rows(f"SELECT {_COLUMNS} FROM events {clause}", values)  # noqa: S608
+        sql = f"SELECT {_COLUMNS} FROM events {clause}"  # noqa: S608 - own text; values are bound.
+        rows = self._database.rows(sql, values)
         return tuple(_record(row) for row in rows)
 
 

@@ -361,9 +361,8 @@ class Tasks(TaskReads):
     def _update(self, task_id: int, changes: Mapping[str, Value]) -> None:
         values = {**changes, "updated_us": to_us(self._now())}
         assignments = ", ".join(f"{name} = ?" for name in values)
-        # The names are this module's own; the values are bound.
         self._database.write(
-            f"UPDATE tasks SET {assignments} WHERE id = ?",  # noqa: S608
+            f"UPDATE tasks SET {assignments} WHERE id = ?",  # noqa: S608 - own names.
             [*values.values(), task_id],
         )
 

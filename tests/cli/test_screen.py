@@ -102,7 +102,7 @@ def test_a_decision_says_which_one() -> None:
     waiting = status(
         tasks=1, attention=[{"task": "task-0", "kind": "needs_decision", "since": _ago(5)}]
     )
-    task = waiting.tasks[0].model_dump() | {"phase": "wave_waiting"}  # type: ignore[index]
+    task = waiting.tasks[0].model_dump() | {"phase": "wave_waiting"}  # type: ignore[index]  # it has one
     lines = shown(Sight(status=LiveStatus.model_validate(waiting.model_dump() | {"tasks": [task]})))
     assert "▲  5s  task-0  needs a decision: wave 1 is done, start wave 2?" in lines
 

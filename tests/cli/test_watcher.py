@@ -25,7 +25,7 @@ class Eyes:
 
 
 def _watcher(eyes: Eyes, **asked: str) -> Watcher:
-    return Watcher(Asked(**asked), eyes, monotonic=lambda: eyes.now)  # type: ignore[arg-type]
+    return Watcher(Asked(**asked), eyes, monotonic=lambda: eyes.now)  # type: ignore[arg-type]  # texts
 
 
 def test_failures_slow_it_down_and_one_success_resets() -> None:

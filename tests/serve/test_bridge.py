@@ -120,7 +120,7 @@ async def test_a_fault_of_ours_is_an_error_without_its_text(
         raise RuntimeError("inner secret")
 
     link = daemon_of(store)
-    link.heard = broken  # type: ignore[assignment]
+    link.heard = broken  # type: ignore[assignment]  # the fault
     async with serving(store.path, link) as serve:
         failed = await serve.snapshot()
         assert (failed.status, failed.json["_meta"]["kasmos/error"]["code"]) == (500, "internal")
@@ -177,9 +177,9 @@ async def test_every_answer_of_every_route_has_the_security_headers(store: Store
         raise AssertionError
 
     every = bridge.routes(
-        SnapshotCache(none, now=lambda: None),  # type: ignore[arg-type, return-value]
-        page=none,  # type: ignore[arg-type]
-        health=none,  # type: ignore[arg-type]
+        SnapshotCache(none, now=lambda: None),  # type: ignore[arg-type, return-value]  # unused
+        page=none,  # type: ignore[arg-type]  # unused
+        health=none,  # type: ignore[arg-type]  # unused
     )
     async with serving(store.path) as serve:
         for path, handlers in every.items():

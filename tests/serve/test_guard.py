@@ -58,7 +58,7 @@ def guard() -> Guard:
 
 
 async def ask(path: str = "/", method: str = "POST", **options: object) -> Response:
-    return await request(guard(), method, path, **options)  # type: ignore[arg-type]
+    return await request(guard(), method, path, **options)  # type: ignore[arg-type]  # as given
 
 
 @pytest.mark.parametrize("name", HOSTS)
