@@ -2,6 +2,7 @@
 
 import json
 import secrets
+import shlex
 import time
 from contextlib import closing
 from pathlib import Path
@@ -26,11 +27,11 @@ from kasmos_plugin.contract.agent import AgentRecord, AgentView, Stage
 from kasmos_plugin.contract.base import rfc3339
 from kasmos_plugin.contract.control import AgentsReply
 from kasmos_plugin.daemon.client import call, segment
-from kasmos_plugin.errors import BadArgument, Conflict, KasmosError
+from kasmos_plugin.errors import BadArgument, Conflict, KasmosError, NotFound
 from kasmos_plugin.repository import find_repository
 from kasmos_plugin.rules.health import Traces, judge
 from kasmos_plugin.rules.text import clean, is_clean_name
-from kasmos_plugin.store import utc_now
+from kasmos_plugin.store import Store, utc_now
 from kasmos_plugin.summary import age
 
 STOPPED_WITHIN_S = 8.0
@@ -170,9 +171,10 @@ def list_(project: str, db: Path | None, as_json: bool) -> None:
 
 @agent.command()
 @click.argument("agent_id", metavar="AGENT", shell_complete=complete_agents)
+@project_option
 @db_option
 @json_option
-def show(agent_id: str, db: Path | None, as_json: bool) -> None:
+def show(agent_id: str, project: str, db: Path | None, as_json: bool) -> None:
     """Show one agent, also one that has ended.
 
     \b
@@ -180,7 +182,7 @@ def show(agent_id: str, db: Path | None, as_json: bool) -> None:
       kas agent show 5f0c9a2e
       kas agent show 5f0c9a2e --json
     """
-    view = _view(agent_id, db)
+    view = _view(agent_id, db, project)
     if as_json:
         echo_json(view)
         return
@@ -209,10 +211,11 @@ def show(agent_id: str, db: Path | None, as_json: bool) -> None:
 
 @agent.command()
 @click.argument("agent_id", metavar="AGENT", shell_complete=complete_agents)
+@project_option
 @click.option("--follow", "-f", is_flag=True, help="Go on until the agent ends.")
 @click.option("--raw", is_flag=True, help="With escape sequences, as the agent wrote them.")
 @db_option
-def logs(agent_id: str, follow: bool, raw: bool, db: Path | None) -> None:
+def logs(agent_id: str, project: str, follow: bool, raw: bool, db: Path | None) -> None:
     """Print what a detached agent wrote; the newest 4 to 8 MB are kept.
 
     \b
@@ -223,7 +226,7 @@ def logs(agent_id: str, follow: bool, raw: bool, db: Path | None) -> None:
     from kasmos_plugin.cli.logs import print_log
 
     with closing(open_cli_store(db, create=False)) as store:
-        record = store.agents.get(agent_id)
+        record = _stored(store, agent_id, project)
         if not record.log:
             raise Conflict(
                 f"Agent '{agent_id}' runs in a terminal: only detached ones have a log.",
@@ -241,8 +244,9 @@ def logs(agent_id: str, follow: bool, raw: bool, db: Path | None) -> None:
 
 @agent.command()
 @click.argument("agent_id", metavar="AGENT", shell_complete=complete_agents)
+@project_option
 @json_option
-def pause(agent_id: str, as_json: bool) -> None:
+def pause(agent_id: str, project: str, as_json: bool) -> None:
     """Stop every process of an agent's session until it is resumed.
 
     Processes that began a session of their own go on.
@@ -251,27 +255,29 @@ def pause(agent_id: str, as_json: bool) -> None:
     Example:
       kas agent pause 5f0c9a2e
     """
-    _done(_order(agent_id, "pause"), "paused", as_json)
+    _done(_order(agent_id, "pause", project), "paused", as_json)
 
 
 @agent.command()
 @click.argument("agent_id", metavar="AGENT", shell_complete=complete_agents)
+@project_option
 @json_option
-def resume(agent_id: str, as_json: bool) -> None:
+def resume(agent_id: str, project: str, as_json: bool) -> None:
     """Let a paused agent go on.
 
     \b
     Example:
       kas agent resume 5f0c9a2e
     """
-    _done(_order(agent_id, "resume"), "resumed", as_json)
+    _done(_order(agent_id, "resume", project), "resumed", as_json)
 
 
 @agent.command()
 @click.argument("agent_id", metavar="AGENT", shell_complete=complete_agents)
+@project_option
 @db_option
 @json_option
-def stop(agent_id: str, db: Path | None, as_json: bool) -> None:
+def stop(agent_id: str, project: str, db: Path | None, as_json: bool) -> None:
     """End an agent: SIGTERM to its session, SIGKILL to what is left after 5 s.
 
     One that did not end with code 0 stays listed until it is dismissed.
@@ -280,9 +286,9 @@ def stop(agent_id: str, db: Path | None, as_json: bool) -> None:
     Example:
       kas agent stop 5f0c9a2e
     """
-    _order(agent_id, "stop")
+    _order(agent_id, "stop", project)
     deadline = time.monotonic() + STOPPED_WITHIN_S
-    while not _has_ended(view := _view(agent_id, db)):
+    while not _has_ended(view := _view(agent_id, db, project)):
         if time.monotonic() > deadline:
             raise KasmosError(
                 f"Agent '{agent_id}' has not ended within {STOPPED_WITHIN_S:g} s.",
@@ -296,15 +302,16 @@ def stop(agent_id: str, db: Path | None, as_json: bool) -> None:
 
 @agent.command()
 @click.argument("agent_id", metavar="AGENT", shell_complete=complete_agents)
+@project_option
 @json_option
-def dismiss(agent_id: str, as_json: bool) -> None:
+def dismiss(agent_id: str, project: str, as_json: bool) -> None:
     """Take an agent that failed, was killed or is lost off every list.
 
     \b
     Example:
       kas agent dismiss 5f0c9a2e
     """
-    _done(_order(agent_id, "dismiss"), "dismissed", as_json)
+    _done(_order(agent_id, "dismiss", project), "dismissed", as_json)
 
 
 @agent.command(
@@ -318,8 +325,9 @@ def dismiss(agent_id: str, as_json: bool) -> None:
     help="How far it is.",
 )
 @click.option("--agent", "agent_id", default="", metavar="ID", help="[default: KASMOS_AGENT_ID]")
+@click.option("--project", default="", metavar="NAME", help="Refuse an agent of another project.")
 @click.option("--verbose", "-v", is_flag=True, help="Say why nothing was reported.")
-def report(stage: str, agent_id: str, verbose: bool) -> int:
+def report(stage: str, agent_id: str, project: str, verbose: bool) -> int:
     """Say what an agent is doing; for the agent itself, and its hooks.
 
     ready means that it waits for a person. Silent, so that hooks can call it.
@@ -332,13 +340,17 @@ def report(stage: str, agent_id: str, verbose: bool) -> int:
     from kasmos_plugin.cli.report import report as send
 
     named = ["--agent", agent_id] if agent_id else []
+    named += ["--project", project] if project else []
     return send(["--stage", stage, *named, *(["--verbose"] if verbose else [])])
 
 
-def _order(agent_id: str, verb: str) -> AgentView:
-    return AgentView.model_validate_json(
-        call(paths.socket(), "POST", f"/v1/agents/{segment(agent_id)}/{verb}")
-    )
+def _order(agent_id: str, verb: str, project: str) -> AgentView:
+    target = f"/v1/agents/{segment(agent_id)}/{verb}{_of(project)}"
+    return AgentView.model_validate_json(call(paths.socket(), "POST", target))
+
+
+def _of(project: str) -> str:
+    return f"?project={segment(project)}" if project else ""
 
 
 def _done(view: AgentView, word: str, as_json: bool) -> None:
@@ -348,16 +360,26 @@ def _done(view: AgentView, word: str, as_json: bool) -> None:
         note(f"agent '{view.id}' {word}")
 
 
-def _view(agent_id: str, db: Path | None) -> AgentView:
+def _view(agent_id: str, db: Path | None, project: str) -> AgentView:
     """Return what the daemon says of the agent, or what the store remembers of its end."""
     try:
-        body = call(paths.socket(), "GET", f"/v1/agents/{segment(agent_id)}")
+        body = call(paths.socket(), "GET", f"/v1/agents/{segment(agent_id)}{_of(project)}")
     except KasmosError as error:
         if error.code != "not_found":
             raise
         with closing(open_cli_store(db, create=False)) as store:
-            return _remembered(store.agents.get(agent_id))
+            return _remembered(_stored(store, agent_id, project))
     return AgentView.model_validate_json(body)
+
+
+def _stored(store: Store, agent_id: str, project: str) -> AgentRecord:
+    record = store.agents.get(agent_id)
+    if project and record.project != project:
+        raise NotFound(
+            f"Project '{project}' has no agent '{agent_id}'.",
+            hint=f"kas agent list --project {shlex.quote(project)}",
+        )
+    return record
 
 
 def _remembered(record: AgentRecord) -> AgentView:

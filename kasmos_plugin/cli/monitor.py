@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
+from urllib.parse import urlencode
 
 import click
 
@@ -245,18 +246,23 @@ def widget(
     metavar="URL",
     help="The kas serve that shows it.",
 )
-def open_(serve_url: str) -> None:
+@project_option
+@click.option("--task", default="", metavar="NAME", help="The task in focus.")
+def open_(serve_url: str, project: str, task: str) -> None:
     """Open the monitor page of a running `kas serve` in the browser.
 
     \b
     Examples:
       kas monitor open
+      kas monitor open --project shop --task plan
       kas monitor open --serve-url http://127.0.0.1:8080
     """
     url = serve_url.rstrip("/") + "/"
     require_page(url)
-    print(url)
-    browse(url)
+    scope = {name: value for name, value in (("project", project), ("task", task)) if value}
+    page = f"{url}?{urlencode(scope)}" if scope else url
+    print(page)
+    browse(page)
 
 
 def _print_events(records: Iterable[EventRecord], *, as_json: bool) -> None:

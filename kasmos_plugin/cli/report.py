@@ -13,7 +13,8 @@ from kasmos_plugin import paths
 from kasmos_plugin.errors import Exit, KasmosError
 
 STAGES = ("loading", "ready", "running")
-USAGE = """Usage: kas agent report --stage loading|ready|running [--agent ID] [--verbose]
+USAGE = """Usage: kas agent report --stage loading|ready|running [--agent ID] [--project NAME]
+                        [--verbose]
 """
 WITHIN_S = 0.9
 
@@ -37,6 +38,8 @@ def report(argv: Sequence[str]) -> int:
 
     body = f'{{"stage":"{options["--stage"]}","at":"{_now()}"}}'.encode("ascii")
     target = f"/v1/agents/{segment(agent_id)}/report"
+    if project := options.get("--project"):
+        target += f"?project={segment(project)}"
     try:
         call(paths.socket_text(), "POST", target, body=body, timeout_s=WITHIN_S)
     except KasmosError as error:
@@ -60,7 +63,7 @@ def _options(argv: Sequence[str]) -> dict[str, str] | None:
         name, equals, value = argument.partition("=")
         if argument in ("--verbose", "-v"):
             found["--verbose"] = ""
-        elif name in ("--stage", "--agent"):
+        elif name in ("--stage", "--agent", "--project"):
             taken = value if equals else next(rest, None)
             if taken is None:
                 return None

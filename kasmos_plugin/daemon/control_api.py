@@ -6,6 +6,7 @@ than a change of thread, and in WAL no writer keeps them waiting. Writes go thro
 
 import asyncio
 import logging
+import shlex
 import time
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
@@ -120,8 +121,10 @@ class ControlApi:
                     hello_within_s=self.timings.hello_within_s,
                 )
             case ("v1", "agents", agent_id):
+                self._require_project(request, agent_id)
                 await self._reply(request, {"GET": lambda: self.registry.view(agent_id)})
             case ("v1", "agents", agent_id, verb):
+                self._require_project(request, agent_id)
                 await self._order(request, agent_id, verb)
             case ("v1", "events"):
                 _only(request, "GET")
@@ -268,6 +271,15 @@ class ControlApi:
     async def _within(future: "Future[_T]", timeout_s: float) -> _T:
         async with asyncio.timeout(timeout_s):
             return await asyncio.shield(asyncio.wrap_future(future))
+
+    def _require_project(self, request: Request, agent_id: str) -> None:
+        """Refuse an agent of another project than the one that the caller named."""
+        project = request.query.get("project", "")
+        if project and self.registry.view(agent_id).project != project:
+            raise NotFound(
+                f"Project '{clean(project)}' has no agent '{clean(agent_id)}'.",
+                hint=f"kas agent list --project {shlex.quote(clean(project))}",
+            )
 
     def _require_same_store(self, database: str) -> None:
         if not database:

@@ -79,5 +79,9 @@ def test_commands_on_a_project_take_its_name_and_its_store(
     path: str, command: click.Command, context: click.Context
 ) -> None:
     options = {name for parameter in command.params for name in parameter.opts}
+    if isinstance(command, click.Group) and not command.invoke_without_command:
+        return
+    if path.startswith(("kas task ", "kas agent ", "kas monitor")):
+        assert "--project" in options
     if path.startswith("kas task ") or path in ("kas monitor status", "kas monitor events"):
-        assert {"--project", "--db"} <= options
+        assert "--db" in options

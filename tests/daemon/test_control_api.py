@@ -231,6 +231,18 @@ def test_a_report_is_stored_before_it_is_answered(running: RunningDaemon, shared
     link.close()
 
 
+def test_an_agent_of_another_project_is_not_found(running: RunningDaemon) -> None:
+    link = Link(running)
+    link.say(**HELLO)
+    assert link.word() == "ok"
+    for method, verb in (("GET", ""), ("POST", "/stop"), ("POST", "/dismiss")):
+        status, told = running.ask(method, f"/v1/agents/a{verb}?project=other")
+        assert (status, told["error"]["code"]) == (404, "not_found")
+    status, view = running.ask("GET", "/v1/agents/a?project=repo")
+    assert (status, view["id"]) == (200, "a")
+    link.close()
+
+
 def test_a_store_that_another_process_keeps_locked_delays_no_answer(
     running: RunningDaemon, shared: Store
 ) -> None:
