@@ -112,6 +112,12 @@ def test_every_problem_is_named_with_its_line() -> None:
     )
 
 
+def test_check_boxes_at_any_depth_count_for_nothing() -> None:
+    """G4: one rule for every counter: headings are subtasks, boxes are prose."""
+    text = "## Wave 1\n### Task 1: x\n- [ ] a\n  - [x] b\n    - [ ] c\n"
+    assert parse_plan(text).subtasks == (Subtask(wave=1, number=1, title="x"),)
+
+
 def test_numbers_may_start_again_in_each_wave() -> None:
     text = "## Wave 1\n### Task 1: a\n## Wave 2\n### Task 1: b\n"
     assert [s.number for s in parse_plan(text).subtasks] == [1, 2]
