@@ -6,8 +6,7 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -18,6 +17,7 @@ from kasmos_plugin import paths
 from kasmos_plugin.cli.marks import BROKEN, DONE, RUNS, WAITS
 from kasmos_plugin.cli.options import database_path, db_option
 from kasmos_plugin.cli.output import console
+from kasmos_plugin.cli.signals import handled
 from kasmos_plugin.contract.control import AgentsReply, DaemonStatus
 from kasmos_plugin.daemon.client import call
 from kasmos_plugin.demo.play import Play, command_line
@@ -47,7 +47,7 @@ def demo(is_auto: bool, fast: bool, keep: bool, db: Path | None) -> None:
     runs it brings up daemon and serve in a temporary home, and ends them. One agent crashes and one
     review asks for changes: that is the plot.
     """
-    with ExitStack() as end, _interrupted_by_signals():
+    with ExitStack() as end, handled(_interrupt, signal.SIGTERM, signal.SIGHUP):
         directory = Path(tempfile.mkdtemp(prefix="kasmos-demo-")).resolve()
         end.callback(_remove, directory, keep=keep)
         place = _place(db, directory, end)
@@ -67,7 +67,8 @@ def demo(is_auto: bool, fast: bool, keep: bool, db: Path | None) -> None:
         try:
             play.run()
         finally:
-            with _undisturbed():
+            # Cleaning takes seconds: a second Ctrl-C waits until it is done.
+            with handled(signal.SIG_IGN, signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
                 if isinstance(sys.exception(), KeyboardInterrupt):
                     tell("■", "ended by you; cleaning up")
                 play.close(keep=keep)
@@ -156,31 +157,7 @@ def _remove(directory: Path, *, keep: bool) -> None:
         shutil.rmtree(directory, ignore_errors=True)
 
 
-@contextmanager
-def _interrupted_by_signals() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP end the demo as Ctrl-C does, so that it cleans up."""
-
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        del number, frame
-        raise KeyboardInterrupt
-
-    before = {
-        number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGHUP)
-    }
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-@contextmanager
-def _undisturbed() -> Iterator[None]:
-    """Let a second Ctrl-C wait until the cleaning is done: it takes seconds."""
-    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    before = {number: signal.signal(number, signal.SIG_IGN) for number in numbers}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    """End the demo as Ctrl-C does, so that it cleans up."""
+    del number, frame
+    raise KeyboardInterrupt

@@ -10,8 +10,6 @@ import sys
 import termios
 import time
 import tty
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -22,6 +20,7 @@ from rich.live import Live
 from kasmos_plugin.cli.look import Asked, look
 from kasmos_plugin.cli.output import complain
 from kasmos_plugin.cli.screen import Sight, draw
+from kasmos_plugin.cli.signals import handled
 from kasmos_plugin.cli.watcher import Looking, Watcher
 from kasmos_plugin.contract.live_status import MAX_CAP, LiveStatus
 from kasmos_plugin.summary import describe
@@ -96,7 +95,7 @@ def _as_lines(watcher: Watcher) -> None:
 def _on_terminal(watcher: Watcher) -> None:
     console = Console(highlight=False, markup=False, emoji=False)
     looking = Looking(watcher)
-    with _ended_by_signals(), _Keys() as keys:
+    with handled(_leave, signal.SIGTERM, signal.SIGHUP), _Keys() as keys:
         looking.start()
         looking.news.wait()
         _raise_first(watcher, looking)
@@ -199,17 +198,7 @@ class _Keys:
         return "" if len(typed) > 1 and typed[:1] == b"\x1b" else typed.decode(errors="ignore")
 
 
-@contextmanager
-def _ended_by_signals() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP unwind, so that the terminal is given back."""
-
-    def leave(number: int, frame: FrameType | None) -> None:
-        del frame
-        sys.exit(128 + number)
-
-    before = {number: signal.signal(number, leave) for number in (signal.SIGTERM, signal.SIGHUP)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+def _leave(number: int, frame: FrameType | None) -> None:
+    """Unwind, so that the terminal is given back."""
+    del frame
+    sys.exit(128 + number)
