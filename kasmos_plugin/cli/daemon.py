@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import click
@@ -134,11 +135,8 @@ def add(path: Path, project: str, db: Path | None, as_json: bool) -> None:
       kas daemon add .
       kas daemon add ~/src/shop --project shop
     """
-    store = open_cli_store(db)
-    try:
+    with closing(open_cli_store(db)) as store:
         repository = store.projects.add(path, project)
-    finally:
-        store.close()
     if as_json:
         echo_json(repository)
     else:
@@ -155,14 +153,12 @@ def remove(project: str, db: Path | None) -> None:
     Example:
       kas daemon remove shop
     """
-    store = open_cli_store(db, create=False)
-    try:
-        store.projects.remove(project)
-    except UnknownProject as error:
-        error.hint = "kas daemon repos"
-        raise
-    finally:
-        store.close()
+    with closing(open_cli_store(db, create=False)) as store:
+        try:
+            store.projects.remove(project)
+        except UnknownProject as error:
+            error.hint = "kas daemon repos"
+            raise
     note(f"project '{project}' removed")
 
 
@@ -177,11 +173,8 @@ def repos(db: Path | None, as_json: bool) -> None:
       kas daemon repos
       kas daemon repos --json
     """
-    store = open_cli_store(db)
-    try:
+    with closing(open_cli_store(db)) as store:
         found = store.projects.list()
-    finally:
-        store.close()
     if as_json:
         echo_json(Repositories(repos=found))
         return

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterable
+from contextlib import closing
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -144,11 +145,8 @@ def completed(
     A shell that completes shows no errors, and nothing is created.
     """
     try:
-        store = open_cli_store(context.params.get("db"), create=False)
-        try:
+        with closing(open_cli_store(context.params.get("db"), create=False)) as store:
             found = names(store, context.params.get("project") or "")
             return [name for name in found if name.startswith(incomplete) and is_clean_name(name)]
-        finally:
-            store.close()
     except KasmosError:
         return []
