@@ -10,10 +10,11 @@ from kasmos_plugin.contract.live_status import (
     ActiveAgent,
     AttentionItem,
     LiveStatus,
+    Readiness,
     TaskFocus,
     TaskSummary,
 )
-from kasmos_plugin.contract.task import ACTIVE_STATUSES
+from kasmos_plugin.contract.task import ACTIVE_STATUSES, Task
 from kasmos_plugin.rules.text import clean
 
 EVENT_LIMIT = 100
@@ -118,22 +119,27 @@ def attention_line(item: AttentionItem, now: datetime) -> str:
 
 
 def task_line(task: TaskSummary) -> str:
-    """Return one task as `auth: implementing, wave_running, wave 1 of 2, 3 of 5 done`."""
+    """Return one task as `auth: implementing, wave running, wave 1 of 2, 3 of 5 done`."""
     facts = [task.status.value]
     if task.phase and task.phase.value != task.status.value:
         facts.append(task.phase.value.replace("_", " "))
     facts.append(progress(task))
     if task.review_cycle:
         facts.append(f"review cycle {task.review_cycle}")
-    if task.pr_check_status:
-        facts.append(f"checks {task.pr_check_status}")
-    if task.pr_review_decision:
-        facts.append(f"review {task.pr_review_decision.replace('_', ' ')}")
+    facts += pull_request_facts(task)
     if task.branch:
         facts.append(f"branch {task.branch}")
     if task.blocked:
         facts.append("waits for you")
     return f"{task.filename}: {', '.join(facts)}"
+
+
+def pull_request_facts(of: Task | TaskSummary | Readiness) -> Iterator[str]:
+    """Yield what is known of the pull request, such as `checks passing`, `review approved`."""
+    if of.pr_check_status:
+        yield f"checks {of.pr_check_status}"
+    if of.pr_review_decision:
+        yield f"review {of.pr_review_decision.replace('_', ' ')}"
 
 
 def progress(task: TaskSummary) -> str:
@@ -197,10 +203,7 @@ def _focus_lines(focus: TaskFocus) -> Iterator[str]:
         facts.append(f"review cycle {ready.review_cycle}")
     if ready.has_review_feedback:
         facts.append("review feedback to address")
-    if ready.pr_check_status:
-        facts.append(f"checks {ready.pr_check_status}")
-    if ready.pr_review_decision:
-        facts.append(f"review {ready.pr_review_decision.replace('_', ' ')}")
+    facts += pull_request_facts(ready)
     if ready.last_verify_outcome:
         facts.append(f"last verification {ready.last_verify_outcome}")
     yield f"task {focus.filename}: {', '.join(facts)}"

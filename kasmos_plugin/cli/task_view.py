@@ -17,7 +17,7 @@ from kasmos_plugin.contract.task import (
 )
 from kasmos_plugin.rules.lifecycle import Position, legal_events
 from kasmos_plugin.rules.text import clean, clean_block
-from kasmos_plugin.summary import age
+from kasmos_plugin.summary import age, pull_request_facts
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -128,7 +128,4 @@ def _facts(task: Task, now: datetime) -> Iterator[tuple[str, str]]:
 def _pull_request(task: Task) -> Iterator[str]:
     if task.pr_url:
         yield clean(task.pr_url, 2_000)
-    if task.pr_check_status:
-        yield f"checks {task.pr_check_status}"
-    if task.pr_review_decision:
-        yield f"review {task.pr_review_decision.replace('_', ' ')}"
+    yield from pull_request_facts(task)
