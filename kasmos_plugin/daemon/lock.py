@@ -29,7 +29,7 @@ class Holder(Model):
 
 
 class AlreadyRunning(Conflict):
-    """Another daemon holds the lock; `holder` says which, None when it has not said yet."""
+    """Another daemon holds the lock; `holder` is None when it has not said who it is."""
 
     code = "already_running"
 
@@ -39,7 +39,6 @@ class AlreadyRunning(Conflict):
         super().__init__(
             f"A daemon for {what} is running already: {who}{where}.", hint="kas daemon status"
         )
-        self.holder = holder
 
 
 class Lock:
