@@ -7,10 +7,13 @@ prints lands in an agent's conversation.
 import os
 import sys
 import time
-from collections.abc import Sequence
 
 from kasmos_plugin import paths
 from kasmos_plugin.errors import Exit, KasmosError
+
+TYPE_CHECKING = False  # `collections.abc` would cost a hook's command a tenth.
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 STAGES = ("loading", "ready", "running")
 USAGE = """Usage: kas agent report --stage loading|ready|running [--agent ID] [--project NAME]
@@ -19,7 +22,7 @@ USAGE = """Usage: kas agent report --stage loading|ready|running [--agent ID] [-
 WITHIN_S = 0.9
 
 
-def report(argv: Sequence[str]) -> int:
+def report(argv: "Sequence[str]") -> int:
     """Report a stage to the daemon and return the exit code.
 
     0 the daemon took it, 1 it refused, or no agent is named, 2 wrong usage, 3 no daemon answered.
@@ -55,7 +58,7 @@ def _now() -> str:
     return f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(seconds))}.{ns // 1000:06d}Z"
 
 
-def _options(argv: Sequence[str]) -> dict[str, str] | None:
+def _options(argv: "Sequence[str]") -> dict[str, str] | None:
     """Return the options given, or None when one is unknown or has no value."""
     found: dict[str, str] = {}
     rest = iter(argv)
