@@ -55,7 +55,7 @@ def preview_html(
         styles=styles,
         body=(
             f'<script type="application/json" id="kasmos-seed">{seed_json(seed)}</script>\n'
-            '<div id="host-bar" role="group" aria-label="preview host"></div>\n'
+            '<header id="host-bar" aria-label="preview host"></header>\n'
             f'<div id="stage"><div id="{ROOT_ID}"></div></div>\n'
             '<aside id="conversation" aria-label="conversation"></aside>'
         ),

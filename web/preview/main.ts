@@ -45,6 +45,8 @@ const pane: Writable = {
 const badgeText = element("span", "badge");
 const messages = element("ol", "messages");
 messages.setAttribute("aria-label", "messages");
+// It scrolls, so the keyboard must reach it.
+messages.tabIndex = 0;
 offerHost();
 drawBar();
 dress();

@@ -6,7 +6,7 @@ import type { Clock, TimerId } from "./poll/clock";
 import { isSameScope, Poller } from "./poll/poller";
 import { effectiveVisibility } from "./poll/visibility";
 import { badge } from "./state/badge";
-import { derive, layout } from "./state/derive";
+import { derive, layout, looks } from "./state/derive";
 import { asking } from "./state/focus";
 import type { Ask } from "./state/prompts";
 import { reduce } from "./state/reducer";
@@ -31,6 +31,8 @@ export function mount(root: HTMLElement, host: Host, clock: Clock): () => void {
   let isDrawing = false;
   let isStopped = false;
   let lastBadge = "";
+  let lastLooks = "";
+  let lastDrawn = state.snapshot;
   let lastHeight = 0;
   let lastPushed = host.pushed();
 
@@ -120,7 +122,14 @@ export function mount(root: HTMLElement, host: Host, clock: Clock): () => void {
   function drawNow(): void {
     const mode = layout(state, view.innerWidth, view.innerHeight);
     dress(mode);
-    keepingFocus(root, () => render(app(derive(state, clock.now()), act, mode), root));
+    const now = clock.now();
+    const frame = derive(state, now);
+    const look = mode + looks(frame, now);
+    if (look !== lastLooks || state.snapshot !== lastDrawn) {
+      lastLooks = look;
+      lastDrawn = state.snapshot;
+      keepingFocus(root, () => render(app(frame, act, mode), root));
+    }
     tellHost();
     tick();
   }

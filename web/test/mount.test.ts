@@ -1,3 +1,4 @@
+import { render } from "lit-html";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Scope } from "../src/contract/host";
 import type { Badge } from "../src/contract/live_status.gen";
@@ -49,6 +50,8 @@ class FakeHost {
     await pass(0);
   }
 }
+
+vi.mock("lit-html", { spy: true });
 
 let host: FakeHost;
 let root: HTMLElement;
@@ -148,6 +151,20 @@ test("an unchanged snapshot changes nothing on the page (E5)", async () => {
   seen.push(...observer.takeRecords());
   observer.disconnect();
   expect([host.asked.length, seen.length]).toEqual([3, 0]);
+});
+
+test("an unchanged snapshot is not drawn again, while its own age goes on", async () => {
+  await open();
+  const drawn = vi.mocked(render).mockClear();
+  host.answer = () => JSON.stringify(fixture("agents_3"));
+  await pass(4000);
+  expect([host.asked.length, drawn.mock.calls.length]).toEqual([3, 0]);
+  host.answer = () => new Promise(() => undefined);
+  await pass(8500);
+  expect(text(".fresh")).toBe("live · 8s");
+  host.answer = () => fixture("agents_3", { generated_at: "2099-01-01T00:00:00Z" });
+  await pass(8000);
+  expect(text(".attention .age")).toMatch(/^\d+d$/);
 });
 
 describe("a keyboard user's place (E5)", () => {

@@ -35,6 +35,13 @@ export function derive(state: State, now: number): Frame {
   };
 }
 
+/** Equal for two frames of one snapshot that show the same. */
+export function looks({ state, situation }: Frame, now: number): string {
+  const { pane, scope, followed, announcement, folded, asked } = state;
+  const recent = Object.values(asked).filter(({ at }) => now - at < ASKED_MS);
+  return JSON.stringify([situation, pane, scope, followed, announcement, [...folded], recent]);
+}
+
 /** The layout: what the host asked for, but the sidebar's where a full pane is narrow and tall. */
 export function layout(state: State, width: number, height: number): DisplayMode {
   const { host, pane } = state;

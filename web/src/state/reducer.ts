@@ -16,7 +16,11 @@ export function reduce(state: State, action: Action): State {
     case "snapshot":
       return {
         ...state,
-        snapshot: action.snapshot,
+        // An equal one stays the same object, which tells the drawing that nothing changed.
+        snapshot:
+          JSON.stringify(action.snapshot) === JSON.stringify(state.snapshot)
+            ? state.snapshot
+            : action.snapshot,
         takenAt: action.at,
         isPolled: state.isPolled || action.isPolled,
         problem: null,
