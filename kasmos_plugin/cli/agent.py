@@ -35,6 +35,7 @@ from kasmos_plugin.store import Store, utc_now
 from kasmos_plugin.summary import age
 
 STOPPED_WITHIN_S = 8.0
+STORED_WITHIN_S = 5.0
 
 
 @click.group(cls=InOrder)
@@ -373,13 +374,33 @@ def _view(agent_id: str, db: Path | None, project: str) -> AgentView:
 
 
 def _stored(store: Store, agent_id: str, project: str) -> AgentRecord:
-    record = store.agents.get(agent_id)
+    record = _record(store, agent_id)
     if project and record.project != project:
         raise NotFound(
             f"Project '{project}' has no agent '{agent_id}'.",
             hint=f"kas agent list --project {shlex.quote(project)}",
         )
     return record
+
+
+def _record(store: Store, agent_id: str) -> AgentRecord:
+    """Return an agent's record; one that the daemon has just met is stored in a moment."""
+    deadline = time.monotonic() + STORED_WITHIN_S
+    while True:
+        try:
+            return store.agents.get(agent_id)
+        except NotFound:
+            if time.monotonic() > deadline or not _is_known(agent_id):
+                raise
+        time.sleep(0.05)
+
+
+def _is_known(agent_id: str) -> bool:
+    try:
+        call(paths.socket(), "GET", f"/v1/agents/{segment(agent_id)}")
+    except KasmosError:
+        return False
+    return True
 
 
 def _remembered(record: AgentRecord) -> AgentView:

@@ -5,6 +5,7 @@ fails at once, and a client that comes early waits in the backlog.
 """
 
 import asyncio
+import gc
 import logging
 import secrets
 import signal
@@ -100,7 +101,8 @@ def build_apps(
     monotonic: Callable[[], float] = time.monotonic,
 ) -> Apps:
     """Return the apps of both listeners over one store and one daemon."""
-    from kasmos_plugin.serve import mcp_server  # The SDK takes most of the start.
+    with _uncollected():
+        from kasmos_plugin.serve import mcp_server  # The SDK takes most of the start.
     from kasmos_plugin.widget.document import widget_hash, widget_html
 
     sources = Sources(door, ask_daemon)
@@ -124,6 +126,17 @@ def build_apps(
         mcp=Guard(mcp_server.mcp_app(manager, health=health), port=mcp_port),
         manager=manager,
     )
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Hold off the garbage collector: importing makes much and drops nothing worth a search."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+        gc.freeze()
 
 
 def _render(asked: Mapping[str, str]) -> str:

@@ -6,7 +6,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -260,6 +262,27 @@ def test_a_log_is_followed_to_the_agents_end(kas: Kas, detach: Detach) -> None:
     agent = detach("--", "sh", "-c", "for i in 1 2 3; do echo line $i; sleep 0.2; done")
     done = kas("agent", "logs", agent, "--follow")
     assert (done.code, done.out) == (0, "line 1\nline 2\nline 3\n")
+
+
+def test_a_log_is_found_while_the_daemon_still_waits_for_the_store(
+    kas: Kas, detach: Detach, cli_store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = ExitStack()
+    held.enter_context(cli_store.writing())
+    agent = detach("--", "sleep", "60")
+    turns: list[float] = []
+
+    def pause(seconds: float) -> None:
+        turns.append(seconds)
+        held.close()
+        time.sleep(seconds)
+
+    clock = SimpleNamespace(sleep=pause, monotonic=time.monotonic)
+    monkeypatch.setattr("kasmos_plugin.cli.agent.time", clock)
+    with held:
+        done = kas("agent", "logs", agent)
+    assert (done.code, done.err) == (0, "")
+    assert turns
 
 
 def test_an_agent_in_a_terminal_has_no_log(kas: Kas, cli_store: Store, demo_project: str) -> None:
