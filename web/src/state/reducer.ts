@@ -75,5 +75,5 @@ function announcement({ snapshot, announcement: last }: State, next: LiveStatus)
 }
 
 function sentence({ task, kind, detail }: AttentionItem): string {
-  return `${task || "an agent"} ${kindWords(kind)}${detail ? `: ${detail}` : ""}`;
+  return `${task || "an"} ${kindWords(kind)}${detail ? `: ${detail}` : ""}`;
 }

@@ -4,7 +4,7 @@ import type { AttentionItem, TaskSummary } from "../contract/live_status.gen";
 const KINDS: Readonly<Record<string, string>> = {
   needs_decision: "needs a decision",
   review_feedback: "has review feedback",
-  stale_instance: "has an agent that needs a look",
+  stale_instance: "agent needs a look",
 };
 const UNITS = [
   ["d", 86_400],

@@ -47,7 +47,7 @@ function headline({ status, situation }: Frame): TemplateResult {
   const waiting = waitingTotal(status);
   const [first] = status.attention;
   if (waiting && first) {
-    const title = `${first.task || "an agent"} ${kindWords(first.kind)}`;
+    const title = `${first.task || "an"} ${kindWords(first.kind)}`;
     return html`<span class="what strong is-wait" title=${title}>${mark("wait")}<span>${waitingLine(waiting)}<span class="wide"> for you</span></span>${when(first.since, status.generated_at)}</span>`;
   }
   if (situation.kind === "nothing_here") return html`<span class="what strong">${mark("pending")}<span>nothing here yet</span></span>`;

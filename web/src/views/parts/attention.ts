@@ -19,14 +19,14 @@ export function attentionList(frame: Frame, act: Acts, status: LiveStatus, limit
   if (items.length === 0) return html`<p class="none">${mark("done")}<span>${quietWords(status)}</span></p>`;
   return html`<ul class="rows attention" data-list="attention">
       ${repeat(items, ([key]) => key, ([key, item]) => {
-        const subject = item.task || "an agent";
+        const subject = item.task || "an";
         const isAgent = item.kind === "stale_instance";
         return html`<li data-key=${key} class="kind-${isAgent ? "broken" : "wait"}">
           ${mark(isAgent ? "broken" : "wait")}
           <span class="what">${name(subject, "strong")}
             <span class="why">${kindWords(item.kind)}${item.detail ? html`: <bdi title=${item.detail}>${item.detail}</bdi>` : nothing}</span></span>
           <span class="age">${when(item.since, status.generated_at)}</span>
-          ${askButton(frame, act, lookAt(item, status.project, `look\u0000${key}`), subject)}
+          ${askButton(frame, act, lookAt(item, status.project, `look\u0000${key}`), item.task || "agent")}
         </li>`;
       })}
     </ul>${more(hidden)}`;
