@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -272,8 +273,9 @@ class Play:
 
     def _running(self) -> set[str]:
         """Return the agents that were started and not heard to end, after all that was told."""
-        while self._follower is not None and self._follower.listen(within_s=0.2):
-            pass
+        with suppress(DemoFailed):  # A stream that ended tells no more; cleaning up goes on.
+            while self._follower is not None and self._follower.listen(within_s=0.2):
+                pass
         return self._started - (self._follower.ended if self._follower is not None else set())
 
     def _delete_task(self) -> None:
