@@ -26,6 +26,8 @@ class StoreDoor:
         self._now = now
         self._store: Store | None = None
         self._seen: tuple[int, int, bool] | None = None
+        self._head = -1
+        """The file, to read its head; kept open, since closing it drops SQLite's locks on it."""
         self._was_open = False
 
     def open(self) -> Store:
@@ -34,6 +36,7 @@ class StoreDoor:
         Raises:
             StoreError: it cannot be used; a later `store()` tries again.
         """
+        self.close()
         self._replace(open_store(self.path, now=self._now))
         return self.store()
 
@@ -75,9 +78,11 @@ class StoreDoor:
         store, self._store = self._store, None
         if store is not None:
             store.close()
+        head, self._head = self._head, -1
+        if head >= 0:
+            os.close(head)
 
     def _replace(self, store: Store) -> None:
-        self.close()
         self._store, self._seen = store, self._look()
         self._was_open = True
 
@@ -88,8 +93,15 @@ class StoreDoor:
         or overwritten, so the head of the file is read each time: 100 bytes.
         """
         try:
-            with self.path.open("rb", buffering=0) as file:
-                head, found = file.read(100), os.fstat(file.fileno())
+            found = self.path.stat()
+            if self._head >= 0 and not os.path.samestat(found, os.fstat(self._head)):
+                self.close()
+            if self._head < 0:
+                # Any close of the file ends every POSIX lock that this process holds on it, those
+                # of an open connection too: https://sqlite.org/howtocorrupt.html section 2.2.
+                self._head = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+                found = os.fstat(self._head)
+            head = os.pread(self._head, 100, 0)
         except FileNotFoundError:
             self.close()
             raise StoreError(

@@ -1,6 +1,8 @@
 """serve.store_door: the store of the file that lies there now, or why there is none."""
 
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -39,6 +41,21 @@ def test_a_replaced_store_is_noticed(door: StoreDoor, tmp_path: Path) -> None:
     for name in ("-wal", "-shm"):
         Path(f"{door.path}{name}").unlink(missing_ok=True)
     assert door.store().store_id == other_id != first
+    door.close()
+
+
+def test_looking_at_the_file_drops_no_lock_of_the_connection(door: StoreDoor) -> None:
+    """B3: else another process takes itself for the last, and removes the log that is read here."""
+    door.open().projects.names()
+    door.store()
+    log = Path(f"{door.path}-wal")
+    before = log.stat().st_ino
+    another = (
+        "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]);"
+        "c.execute('SELECT * FROM projects').fetchall(); c.close()"
+    )
+    subprocess.run([sys.executable, "-c", another, door.path], check=True)
+    assert log.stat().st_ino == before
     door.close()
 
 
