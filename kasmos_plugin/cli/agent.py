@@ -56,7 +56,7 @@ def agent() -> None:
     "--task", default="", metavar="TASK", shell_complete=complete_tasks, help="What it works on."
 )
 @click.option("--role", default="coder", show_default=True, metavar="ROLE", help="What it is.")
-@click.option("--wave", type=click.IntRange(0), default=0, help="[default: its subtask's]")
+@click.option("--wave", type=click.IntRange(0, 10_000), default=0, help="[default: its subtask's]")
 @click.option(
     "--number",
     type=click.IntRange(0),

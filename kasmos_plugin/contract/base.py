@@ -48,6 +48,9 @@ _only_if_given: Callable[[object], bool] = _is_none
 Timestamp = Annotated[datetime, AfterValidator(_aware), PlainSerializer(rfc3339, when_used="json")]
 """An instant in UTC, on the wire as RFC 3339 with `Z`."""
 
+Number = Annotated[int, Field(ge=0, le=2**31 - 1)]
+"""A number that another process tells: small enough for the store and for a browser."""
+
 OmitEmpty = Field(exclude_if=_only_if_set)
 """Marks a field whose key is left out when its value is zero, empty or false."""
 

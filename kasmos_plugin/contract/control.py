@@ -3,7 +3,7 @@
 from typing import Annotated
 
 from kasmos_plugin.contract.agent import AgentEnd, AgentView, ProcessIdentity, Stage
-from kasmos_plugin.contract.base import Model, OmitEmpty, OmitNone, Timestamp
+from kasmos_plugin.contract.base import Model, Number, OmitEmpty, OmitNone, Timestamp
 
 CONTROL_VERSION = 1
 """Version of these bodies; a daemon with another one is `daemon_incompatible`."""
@@ -71,8 +71,8 @@ class ShimHello(Model):
     project: str
     task: str = ""
     role: str = "coder"
-    wave: int = 0
-    task_number: int = 0
+    wave: Number = 0
+    task_number: Number = 0
     program: str = ""
     branch: str = ""
     worktree: str = ""
@@ -91,8 +91,8 @@ class ShimBeat(Model):
     output_age_ms: Annotated[int | None, OmitNone] = None
     is_paused: bool = False
     end: Annotated[AgentEnd | None, OmitNone] = None
-    exit_code: Annotated[int | None, OmitNone] = None
-    signal: Annotated[int | None, OmitNone] = None
+    exit_code: Annotated[Number | None, OmitNone] = None
+    signal: Annotated[Number | None, OmitNone] = None
 
 
 class StageReport(Model):

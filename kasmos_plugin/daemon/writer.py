@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from kasmos_plugin.contract.agent import AgentRecord
 from kasmos_plugin.contract.event import EventDraft
-from kasmos_plugin.errors import KasmosError, StoreError, StoreReadOnly
+from kasmos_plugin.errors import StoreError, StoreReadOnly
 from kasmos_plugin.store import Store, open_store
 
 _T = TypeVar("_T")
@@ -52,7 +52,7 @@ class Writer:
         return future
 
     def submit(self, job: Callable[[Store], _T]) -> Future[_T]:
-        """Run a job with the store; the future carries its result or its `KasmosError`."""
+        """Run a job with the store; the future carries its result or its error."""
         future: Future[_T] = Future()
 
         def run(store: Store | None) -> None:
@@ -60,7 +60,7 @@ class Writer:
                 if store is None:
                     store = open_store(self._database)
                 future.set_result(job(store))
-            except KasmosError as error:
+            except Exception as error:  # noqa: BLE001 - the caller's: the thread has other work.
                 future.set_exception(error)
             else:
                 self._on_written()
@@ -107,6 +107,9 @@ class Writer:
             except StoreError as error:
                 self._complain(error)
                 return
+            except Exception:
+                # No waiting makes it storable, and what comes after it must not wait behind it.
+                logger.exception("the state of agent %r cannot be stored", record.id)
             else:
                 self._has_complained = False
                 self._on_written()

@@ -62,6 +62,10 @@ class Link:
         data = json.dumps(line).encode() + b"\n"
         self.connection.sendall(b"%x\r\n%s\r\n" % (len(data), data))
 
+    def head(self) -> bytes:
+        """Return the first line of the answer."""
+        return self._file.readline()
+
     def word(self) -> str:
         """Return the next word, empty at the end."""
         for line in self._file:
@@ -193,6 +197,14 @@ def test_a_shim_says_hello_beats_and_leaves(running: RunningDaemon, shared: Stor
     link.close()
     told = ["agent_exited", "agent_started"]
     eventually(lambda: [event.kind for event in shared.events.latest("repo", 2)] == told)
+
+
+def test_a_hello_with_numbers_that_no_store_can_hold_is_refused(running: RunningDaemon) -> None:
+    link = Link(running)
+    link.say(**{**HELLO, "wave": 10**20})
+    assert link.head().startswith(b"HTTP/1.1 400 ")
+    link.close()
+    assert running.agent("a") is None
 
 
 def test_words_go_down_and_are_answered_once_the_shim_confirms(running: RunningDaemon) -> None:

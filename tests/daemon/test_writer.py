@@ -77,3 +77,11 @@ def test_a_store_that_nobody_may_write_stops_nothing(store: Store) -> None:
     finally:
         writer.close()
         store.path.chmod(0o600)
+
+
+def test_what_cannot_be_stored_does_not_stop_what_comes_after(writer: Writer, store: Store) -> None:
+    writer.save(record("a").model_copy(update={"wave": 10**20})).result(WITHIN_S)
+    with pytest.raises(ZeroDivisionError):
+        writer.submit(lambda store: 1 // 0).result(WITHIN_S)
+    writer.save(record("b")).result(WITHIN_S)
+    assert store.agents.get("b").project == "repo"
