@@ -15,7 +15,24 @@ if TYPE_CHECKING:
 
 def main() -> None:
     """Run `kas` with the process's arguments and exit with its code (0, 1, 2 or 3)."""
+    if None in (sys.stdin, sys.stdout, sys.stderr):
+        _fill_standard_streams()
     sys.exit(run(sys.argv[1:]))
+
+
+def _fill_standard_streams() -> None:
+    """Put /dev/null where a standard stream was closed, as `>&-` does.
+
+    Else the store or a socket gets its number, and what is printed goes there.
+    """
+    import os
+
+    for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        if getattr(sys, name) is None:
+            # The lowest free number is the closed one; the shim needs it too.
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
+            stream = open(number, mode, encoding="utf-8", closefd=False)  # noqa: SIM115 - for life.
+            setattr(sys, name, stream)
 
 
 def run(arguments: "Sequence[str]") -> int:

@@ -92,3 +92,11 @@ def test_ctrl_c_in_a_running_command_is_quiet(task: str, tmp_path: Path) -> None
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=10)
     assert (process.returncode, out, err.strip()) == (130, b"", b"")
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_a_closed_standard_stream_is_as_dev_null(closed: str) -> None:
+    line = f"{' '.join(KAS)} --version {closed}"
+    done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=False)
+    assert done.returncode == 0
+    assert "unexpected" not in done.stderr
