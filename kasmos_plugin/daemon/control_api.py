@@ -6,6 +6,7 @@ than a change of thread, and in WAL no writer keeps them waiting. Writes go thro
 
 import asyncio
 import logging
+import os
 import shlex
 import time
 from collections.abc import Awaitable, Callable
@@ -76,9 +77,15 @@ class ControlApi:
     closing: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when the daemon stops: streams end."""
     _started_s: float = field(default_factory=time.monotonic)
+    _file: os.stat_result = field(init=False)
+    """The store's file as it was when this daemon began."""
     _seen_version: int = -1
     _names: tuple[str, ...] = ()
     _repo_count: int = 0
+
+    def __post_init__(self) -> None:
+        """Note which file the store is."""
+        self._file = self.store.path.stat()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -183,6 +190,7 @@ class ControlApi:
         return assemble(facts, asked, now=utc_now())
 
     def _view(self) -> DaemonView:
+        self._require_own_file()
         self._refresh()
         return DaemonView(
             is_running=True,
@@ -193,6 +201,7 @@ class ControlApi:
         )
 
     def _agents(self, project: str) -> AgentsReply:
+        self._require_own_file()
         self._refresh()
         return AgentsReply(
             instance=self.ping.instance,
@@ -292,6 +301,22 @@ class ControlApi:
             raise OtherStore(
                 f"The daemon watches another store, '{self.store.path}'.",
                 hint="kas daemon stop && kas daemon start --db PATH",
+            )
+
+    def _require_own_file(self) -> None:
+        """Refuse to answer from a store that no longer lies at its path: nobody else sees it.
+
+        Raises:
+            StoreError: another file lies there, or none.
+        """
+        try:
+            is_same = os.path.samestat(self.store.path.stat(), self._file)
+        except OSError:
+            is_same = False
+        if not is_same:
+            raise StoreError(
+                f"The store '{self.store.path}' was removed or replaced while the daemon ran.",
+                hint="kas daemon stop && kas daemon start",
             )
 
     def _refresh(self) -> None:

@@ -422,3 +422,15 @@ def test_a_failed_agent_leaves_when_its_task_is_closed_elsewhere(
     eventually(lambda: running.agent("a") is None)
     eventually(lambda: shared.agents.get("a").is_dismissed)
     link.close()
+
+
+@pytest.mark.parametrize("view", ["live-status", "agents"])
+def test_a_store_that_was_removed_is_no_all_clear(
+    running: RunningDaemon, shared: Store, view: str
+) -> None:
+    """B3: what the daemon still holds of a removed file is nobody's truth."""
+    assert running.ask("GET", f"/v1/repos/repo/{view}")[0] == 200
+    shared.path.rename(shared.path.with_name("elsewhere"))
+    status, found = running.ask("GET", f"/v1/repos/repo/{view}")
+    assert status == 503
+    assert "removed or replaced" in found["error"]["message"]
