@@ -17,6 +17,8 @@ def main() -> None:
     """Run `kas` with the process's arguments and exit with its code (0, 1, 2 or 3)."""
     if None in (sys.stdin, sys.stdout, sys.stderr):
         _fill_standard_streams()
+    # A locale without our marks, or a name that is no Unicode, must not end a command.
+    sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]  # ours, or Python's own
     sys.exit(run(sys.argv[1:]))
 
 

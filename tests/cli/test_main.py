@@ -100,3 +100,9 @@ def test_a_closed_standard_stream_is_as_dev_null(closed: str) -> None:
     done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=False)
     assert done.returncode == 0
     assert "unexpected" not in done.stderr
+
+
+def test_a_locale_without_our_marks_ends_no_command(kas_process: Kas, task: str) -> None:
+    done = kas_process("task", "list", PYTHONIOENCODING="ascii")
+    assert done.code == 0
+    assert task in done.out
