@@ -131,6 +131,8 @@ class Database:
                 self._connection.execute(begin)
         self._depth += 1
         try:
+            if self._depth == 1:
+                self._refuse_newer()
             yield
         except BaseException:
             self._depth -= 1
@@ -146,6 +148,16 @@ class Database:
                 if self._connection.in_transaction:
                     self._connection.rollback()
                 raise
+
+    def _refuse_newer(self) -> None:
+        """Make sure that no newer kasmos has migrated the store while it was open here.
+
+        Raises:
+            StoreTooNew: one has; nothing of ours may read or write it any more.
+        """
+        row = self.row("PRAGMA user_version")
+        if row is not None and row[0] > SCHEMA_VERSION:
+            raise StoreTooNew(str(self.path), found=row[0], known=SCHEMA_VERSION)
 
     def _connect(self) -> sqlite3.Connection:
         mode = "ro" if self.is_read_only else "rw"

@@ -10,6 +10,7 @@ import pytest
 
 from kasmos_plugin.contract.event import EventDraft
 from kasmos_plugin.errors import StoreCorrupt, StoreError, StoreReadOnly, StoreTooNew
+from kasmos_plugin.facts import daemon_absent, gather
 from kasmos_plugin.store import Store, open_store
 from kasmos_plugin.store.database import SCHEMA_VERSION, network_file_system
 from kasmos_plugin.store.migrations import DERIVED
@@ -51,6 +52,19 @@ def test_a_newer_store_is_refused_before_anything_is_written(store: Store) -> No
     connection = sqlite3.connect(store.path)
     assert connection.execute("PRAGMA user_version").fetchone() == (99,)
     connection.close()
+
+
+def test_a_store_migrated_while_it_is_open_is_neither_read_nor_written(
+    store: Store, project: str
+) -> None:
+    """B4: an older process that still runs gives no snapshot and writes nothing."""
+    execute(store.path, "PRAGMA user_version = 99")
+    before = dump(store.path)
+    with pytest.raises(StoreTooNew, match="version 99"):
+        gather(store, daemon_absent(), project=project)
+    with pytest.raises(StoreTooNew):
+        store.tasks.create(project, "a")
+    assert dump(store.path) == before
 
 
 def test_a_directory_is_refused(tmp_path: Path) -> None:
