@@ -31,8 +31,9 @@ from kasmos_plugin.contract.live_status import (
     TaskSummary,
     Truncation,
 )
-from kasmos_plugin.contract.task import ACTIVE_STATUSES, Phase, Task, TaskStatus
+from kasmos_plugin.contract.task import ACTIVE_STATUSES, Phase, Task
 from kasmos_plugin.errors import BadArgument
+from kasmos_plugin.rules.lifecycle import needs_decision, needs_fixer
 from kasmos_plugin.rules.text import GOAL_LIMIT, NAME_LIMIT, basename, clean
 
 _URGENCY: tuple[AttentionKind, ...] = get_args(AttentionKind)
@@ -166,9 +167,8 @@ def _active_agent(agent: AgentView, now: datetime) -> ActiveAgent:
 def _attention(facts: Facts, agents: Sequence[AgentView], now: datetime) -> Iterable[AttentionItem]:
     for task in facts.waiting:
         name = clean(task.filename, NAME_LIMIT)
-        is_wave_waiting = task.phase is Phase.WAVE_WAITING
-        if task.block_reason or is_wave_waiting:
-            moments = [task.phase_at] if is_wave_waiting else []
+        if needs_decision(task):
+            moments = [task.phase_at] if task.phase is Phase.WAVE_WAITING else []
             if task.block_reason and task.blocked_at is not None:
                 moments.append(task.blocked_at)
             yield AttentionItem(
@@ -177,7 +177,7 @@ def _attention(facts: Facts, agents: Sequence[AgentView], now: datetime) -> Iter
                 detail=clean(task.block_reason),
                 since=_past(min(moments, default=None), now),
             )
-        if task.status is TaskStatus.IMPLEMENTING and task.feedback.strip():
+        if needs_fixer(task):
             yield AttentionItem(
                 task=name, kind="review_feedback", since=_past(task.feedback_at, now)
             )

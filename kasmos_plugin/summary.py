@@ -120,10 +120,7 @@ def attention_line(item: AttentionItem, now: datetime) -> str:
 
 def task_line(task: TaskSummary) -> str:
     """Return one task as `auth: implementing, wave running, wave 1 of 2, 3 of 5 done`."""
-    facts = [task.status.value]
-    if task.phase and task.phase.value != task.status.value:
-        facts.append(task.phase.value.replace("_", " "))
-    facts.append(progress(task))
+    facts = [status_words(task), progress(task)]
     if task.review_cycle:
         facts.append(f"review cycle {task.review_cycle}")
     facts += pull_request_facts(task)
@@ -132,6 +129,13 @@ def task_line(task: TaskSummary) -> str:
     if task.blocked:
         facts.append("waits for you")
     return f"{task.filename}: {', '.join(facts)}"
+
+
+def status_words(task: Task | TaskSummary) -> str:
+    """Return status and phase, such as `implementing, wave running`."""
+    if task.phase is None or task.phase.value == task.status.value:
+        return task.status.value
+    return f"{task.status.value}, {task.phase.value.replace('_', ' ')}"
 
 
 def pull_request_facts(of: Task | TaskSummary | Readiness) -> Iterator[str]:

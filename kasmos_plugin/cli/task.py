@@ -28,7 +28,6 @@ from kasmos_plugin.cli.task_view import (
     legal_now,
     progress_words,
     shape,
-    status_words,
     task_lines,
 )
 from kasmos_plugin.contract.task import (
@@ -44,7 +43,7 @@ from kasmos_plugin.contract.task import (
 from kasmos_plugin.errors import BadArgument
 from kasmos_plugin.rules.text import clean, clean_block
 from kasmos_plugin.store import Store, utc_now
-from kasmos_plugin.summary import age, plural
+from kasmos_plugin.summary import age, plural, status_words
 
 
 def complete_legal_events(

@@ -9,15 +9,13 @@ from kasmos_plugin.contract.task import (
     ACTIVE_STATUSES,
     Feedback,
     LifecycleEvent,
-    Phase,
     Subtask,
     Task,
-    TaskStatus,
     Wave,
 )
-from kasmos_plugin.rules.lifecycle import Position, legal_events
+from kasmos_plugin.rules.lifecycle import legal_events, needs_decision, needs_fixer, position_of
 from kasmos_plugin.rules.text import clean, clean_block
-from kasmos_plugin.summary import age, pull_request_facts
+from kasmos_plugin.summary import age, pull_request_facts, status_words
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -25,21 +23,12 @@ if TYPE_CHECKING:
 
 def is_waiting(task: Task) -> bool:
     """Return whether the stored task waits for a person; the health of its agents is not asked."""
-    is_undecided = bool(task.block_reason) or task.phase is Phase.WAVE_WAITING
-    has_feedback = task.status is TaskStatus.IMPLEMENTING and bool(task.feedback.strip())
-    return task.status in ACTIVE_STATUSES and (is_undecided or has_feedback)
+    return task.status in ACTIVE_STATUSES and (needs_decision(task) or needs_fixer(task))
 
 
 def legal_now(task: Task) -> tuple[LifecycleEvent, ...]:
     """Return the events that the task's present state allows."""
-    return legal_events(
-        Position(
-            status=task.status,
-            phase=task.phase,
-            active_wave=task.active_wave,
-            total_waves=task.total_waves,
-        )
-    )
+    return legal_events(position_of(task))
 
 
 def cleaned(task: Task) -> Task:
@@ -50,13 +39,6 @@ def cleaned(task: Task) -> Task:
             "block_reason": clean(task.block_reason),
         }
     )
-
-
-def status_words(task: Task) -> str:
-    """Return status and phase, such as `implementing, wave running`."""
-    if task.phase is None or task.phase.value == task.status.value:
-        return task.status.value
-    return f"{task.status.value}, {task.phase.value.replace('_', ' ')}"
 
 
 def progress_words(task: Task) -> str:

@@ -23,6 +23,7 @@ from kasmos_plugin.contract.task import (
     Phase,
     Subtask,
     SubtaskStatus,
+    Task,
     TaskStatus,
     VerifyOutcome,
 )
@@ -88,6 +89,29 @@ UNBLOCKING = frozenset({E.VERIFY_APPROVED, E.CANCEL, E.START_OVER})
 
 RESETTING = frozenset({E.START_OVER, E.REOPEN})
 """Events after which the work begins again: subtasks are pending, no wave is active."""
+
+
+def position_of(task: Task) -> Position:
+    """Return where a stored task stands."""
+    return Position(
+        status=task.status,
+        phase=task.phase,
+        active_wave=task.active_wave,
+        total_waves=task.total_waves,
+        review_cycle=task.review_cycle,
+        has_feedback=bool(task.feedback),
+        last_verify_outcome=task.last_verify_outcome,
+    )
+
+
+def needs_decision(task: Task) -> bool:
+    """Return whether an active task waits for a decision: between waves, or blocked."""
+    return bool(task.block_reason) or task.phase is P.WAVE_WAITING
+
+
+def needs_fixer(task: Task) -> bool:
+    """Return whether current review feedback has to be addressed; in no other status it has."""
+    return task.status is S.IMPLEMENTING and bool(task.feedback.strip())
 
 
 def new_position(*, total_waves: int) -> Position:

@@ -23,10 +23,10 @@ from kasmos_plugin.errors import BadArgument, Conflict, NotFound
 from kasmos_plugin.rules.lifecycle import (
     RESETTING,
     UNBLOCKING,
-    Position,
     follow_up,
     move,
     new_position,
+    position_of,
     told,
 )
 from kasmos_plugin.rules.plan import parse_plan
@@ -252,7 +252,7 @@ class Tasks(TaskReads):
             self._note(project, name, EventKind.TASK_DELETED, "task deleted", level="warn")
 
     def _apply(self, row: sqlite3.Row, event: LifecycleEvent, *, feedback: str = "") -> None:
-        at = _position(row)
+        at = position_of(task_of(row))
         to = move(at, event, name=row["filename"])
         if event is LifecycleEvent.REVIEW_CHANGES_REQUESTED and not feedback.strip():
             feedback_id = None
@@ -290,7 +290,7 @@ class Tasks(TaskReads):
         """Record what the subtasks' state makes due, until nothing is."""
         while True:
             row = self._by_id(task_id)
-            due = follow_up(_position(row), self._subtasks(task_id))
+            due = follow_up(position_of(task_of(row)), self._subtasks(task_id))
             if due is None:
                 return
             self._apply(row, due)
@@ -380,19 +380,6 @@ class Tasks(TaskReads):
         self._events.note(
             project, kind, message, task=task, wave=wave, task_number=task_number, level=level
         )
-
-
-def _position(row: sqlite3.Row) -> Position:
-    task = task_of(row)
-    return Position(
-        status=task.status,
-        phase=task.phase,
-        active_wave=task.active_wave,
-        total_waves=task.total_waves,
-        review_cycle=task.review_cycle,
-        has_feedback=row["feedback_id"] is not None,
-        last_verify_outcome=task.last_verify_outcome,
-    )
 
 
 def _extent(plan: Plan) -> str:
