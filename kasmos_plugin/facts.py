@@ -12,12 +12,12 @@ from kasmos_plugin.store import Store
 
 NO_PROJECTS = Notice(code="no_projects", message="no project is registered yet")
 
-# A notice leaves with a snapshot: it names no path.
-_WHY_ABSENT: dict[NoticeCode, str] = {
+WHY_ABSENT: dict[NoticeCode, str] = {
     "daemon_unreachable": "the daemon does not answer: agents are unknown, not absent",
     "daemon_incompatible": "the daemon's answer is unreadable: agents are unknown",
     "daemon_other_store": "the daemon watches another store: agents of this one are unknown",
 }
+"""The usual words for a daemon that is not believed; they leave in snapshots and name no path."""
 
 
 def daemon_absent(code: NoticeCode = "daemon_unreachable", message: str = "") -> DaemonView:
@@ -25,7 +25,7 @@ def daemon_absent(code: NoticeCode = "daemon_unreachable", message: str = "") ->
 
     Without a `message`, the usual words for `code`.
     """
-    notice = Notice(code=code, message=message or _WHY_ABSENT[code])
+    notice = Notice(code=code, message=message or WHY_ABSENT[code])
     return DaemonView(is_running=False, notices=(notice,))
 
 

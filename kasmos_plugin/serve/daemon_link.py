@@ -16,6 +16,7 @@ from kasmos_plugin.contract.control import CONTROL_VERSION, AgentsReply
 from kasmos_plugin.contract.live_status import Notice, NoticeCode
 from kasmos_plugin.daemon import wire
 from kasmos_plugin.daemon.client import NO_SOCKET, segment, why_foreign
+from kasmos_plugin.facts import WHY_ABSENT
 
 BUDGET_S = 0.25
 KEEP_S = 5.0
@@ -23,7 +24,7 @@ KEEP_S = 5.0
 GIVE_UP_S = 5.0
 """How long a question may stay open before its connection is dropped."""
 
-_UNREACHABLE = "the daemon does not answer: agents are unknown, not absent"
+_UNREACHABLE = WHY_ABSENT["daemon_unreachable"]
 
 
 @dataclass(frozen=True, kw_only=True)
