@@ -45,11 +45,6 @@ def logs_dir() -> Path:
     return state_dir() / "logs"
 
 
-def run_dir() -> Path:
-    """Return the directory of the daemon's socket and lock: private to this user."""
-    return _path(_run_dir())
-
-
 def socket() -> Path:
     """Return the path of the daemon's socket; see `socket_text`."""
     return _path(socket_text())
@@ -58,8 +53,8 @@ def socket() -> Path:
 def socket_text() -> str:
     """Return the path of the daemon's socket as text.
 
-    `KASMOS_SOCKET`, else `daemon.sock` in `run_dir()`. A path over the platform's limit is replaced
-    by one in a short private directory that every program computes alike.
+    `KASMOS_SOCKET`, else `daemon.sock` in a directory that is private to this user. A path over the
+    platform's limit is replaced by one in a short directory that every program computes alike.
     """
     value = os.environ.get("KASMOS_SOCKET")
     path = _absolute(value) if value else os.path.join(_run_dir(), "daemon.sock")

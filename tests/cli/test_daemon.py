@@ -49,7 +49,7 @@ def test_start_is_ready_when_it_returns_and_stop_when_it_has_gone(kas_daemon: Ka
 
 def test_a_dead_socket_is_not_taken_for_a_daemon_that_is_ready(kas_daemon: Kas) -> None:
     """C9, C1."""
-    paths.run_dir().mkdir(parents=True, mode=0o700)
+    paths.socket().parent.mkdir(parents=True, mode=0o700)
     with socket.socket(socket.AF_UNIX) as dead:
         dead.bind(str(paths.socket()))
     started = kas_daemon("daemon", "start", "--json")
@@ -58,7 +58,7 @@ def test_a_dead_socket_is_not_taken_for_a_daemon_that_is_ready(kas_daemon: Kas) 
 
 
 def test_a_start_that_fails_says_why(kas_daemon: Kas) -> None:
-    paths.run_dir().mkdir(parents=True, mode=0o700)
+    paths.socket().parent.mkdir(parents=True, mode=0o700)
     paths.socket().write_text("mine")
     done = kas_daemon("daemon", "start")
     assert done.code == 1
