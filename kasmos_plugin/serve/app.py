@@ -18,13 +18,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kasmos_plugin.errors import KasmosError
+from kasmos_plugin.ports import HOST
 from kasmos_plugin.serve import bridge
 from kasmos_plugin.serve.cache import SnapshotCache
 from kasmos_plugin.serve.daemon_link import DaemonLink, Heard
 from kasmos_plugin.serve.guard import MAX_BODY_BYTES, Guard
 from kasmos_plugin.serve.health import health_handler
 from kasmos_plugin.serve.http import ASGIApp, router
-from kasmos_plugin.serve.listeners import BACKLOG, HOST, Listeners, listening
+from kasmos_plugin.serve.listeners import BACKLOG, Listeners, listening
 from kasmos_plugin.serve.secret import preview_secret
 from kasmos_plugin.serve.sources import Sources
 from kasmos_plugin.serve.store_door import StoreDoor

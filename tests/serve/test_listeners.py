@@ -8,7 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from kasmos_plugin.errors import Exit, KasmosError
-from kasmos_plugin.serve.listeners import HOST, PortTaken, listening
+from kasmos_plugin.ports import HOST
+from kasmos_plugin.serve.listeners import PortTaken, listening
 
 
 @pytest.fixture

@@ -1,0 +1,1 @@
+"""What is wrong with this user's kasmos, line by line. Looks, and changes nothing."""

@@ -1,0 +1,115 @@
+"""Who listens on a loopback port, as far as this user may know. Knows no listener of ours.
+
+Asks by plain sockets: no proxy of the environment stands between.
+"""
+
+import json
+import socket
+from dataclasses import dataclass
+from typing import Any
+
+from kasmos_plugin.rules.text import clean
+
+HOST = "127.0.0.1"
+WITHIN_S = 0.5
+_ANSWER_BYTES = 65_536
+
+PROTOCOL = "2025-06-18"
+"""The protocol version that Codex speaks."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Serve:
+    """A `kas serve` that answers on a port; its texts are cleaned."""
+
+    version: str
+    instance: str
+    """Random for each start."""
+    trouble: str
+    """Why it cannot read its store, in its own words; empty when it can."""
+
+
+def is_held(port: int) -> bool:
+    """Return whether anybody accepts connections on `port`."""
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        probe.settimeout(WITHIN_S)
+        return probe.connect_ex((HOST, port)) == 0
+
+
+def holder(port: int) -> str:
+    """Return who listens on `port`, in words, as far as this user may know."""
+    found = process(port)
+    if (serve := identity(port)) is not None:
+        who = f"kas serve {serve.version}, instance {serve.instance}"
+        return f"{who} ({found})" if found else who
+    return found or "a program of another user"
+
+
+def process(port: int) -> str:
+    """Return pid and command of the process that listens on `port`; empty when it is not told."""
+    import psutil  # Only who looks for a holder needs it.
+
+    try:
+        for found in psutil.net_connections("tcp"):
+            if found.status == psutil.CONN_LISTEN and found.laddr[1:] == (port,) and found.pid:
+                holder = psutil.Process(found.pid)
+                command = " ".join(holder.cmdline()[:3]) or holder.name()
+                return f"pid {found.pid}: {clean(command, 120)}"
+    except psutil.Error:
+        pass
+    return ""
+
+
+def identity(port: int, *, within_s: float = WITHIN_S) -> Serve | None:
+    """Return the kasmos that answers `GET /healthz` on `port`, or None when none does."""
+    told = _ask(port, "GET", "/healthz", within_s=within_s)
+    if told is None or told.get("kasmos") != "serve":
+        return None
+    error = told.get("error")
+    trouble = str(error.get("message", "")) if isinstance(error, dict) else ""
+    return Serve(
+        version=clean(str(told.get("version", "")), 40),
+        instance=clean(str(told.get("instance", "")), 40),
+        trouble=clean(trouble, 300),
+    )
+
+
+def mcp_server(port: int, *, within_s: float = WITHIN_S) -> str | None:
+    """Initialize an MCP session at `/mcp` as Codex does; return the server's name, or None.
+
+    Source: the Model Context Protocol 2025-06-18, lifecycle.
+    """
+    question = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "initialize",
+        "params": {
+            "protocolVersion": PROTOCOL,
+            "capabilities": {},
+            "clientInfo": {"name": "kas", "version": "1"},
+        },
+    }
+    told = _ask(port, "POST", "/mcp", json.dumps(question).encode(), within_s=within_s)
+    try:
+        return clean(str((told or {})["result"]["serverInfo"]["name"]), 80)
+    except (KeyError, TypeError):
+        return None
+
+
+def _ask(
+    port: int, method: str, path: str, body: bytes | None = None, *, within_s: float
+) -> dict[str, Any] | None:
+    import http.client  # Only who looks for a holder needs it.
+
+    connection = http.client.HTTPConnection(HOST, port, timeout=within_s)
+    headers = {"Accept": "application/json, text/event-stream"}
+    if body is not None:
+        headers["Content-Type"] = "application/json"
+    try:
+        connection.request(method, path, body, headers)
+        told = json.loads(connection.getresponse().read(_ANSWER_BYTES))
+    except (OSError, http.client.HTTPException, ValueError, RecursionError):
+        return None
+    finally:
+        connection.close()
+    return told if isinstance(told, dict) else None

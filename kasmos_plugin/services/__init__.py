@@ -1,0 +1,1 @@
+"""Serve and the daemon as services of the user: systemd units and launchd agents."""
