@@ -107,9 +107,9 @@ class Codex:
         """Run one command with `--json` and return what it printed."""
         return json.loads(self.run(*arguments, "--json").out)
 
-    def app_server(self) -> "AppServer":
+    def app_server(self, *options: str) -> "AppServer":
         """Return an app server of this Codex; `with` starts and ends it."""
-        return AppServer(self)
+        return AppServer(self, options)
 
 
 class Refused(AssertionError):
@@ -129,6 +129,7 @@ class AppServer:
     """
 
     codex: Codex
+    options: tuple[str, ...] = ()
     notifications: list[dict[str, Any]] = field(default_factory=list)
     asked: list[dict[str, Any]] = field(default_factory=list)
     _process: "subprocess.Popen[str]" = field(init=False, repr=False)
@@ -140,7 +141,7 @@ class AppServer:
     def __enter__(self) -> Self:
         with (self.codex.root / "app-server.log").open("a") as log:
             self._process = subprocess.Popen(
-                [str(BIN / "codex"), "app-server"],
+                [str(BIN / "codex"), "app-server", *self.options],
                 env=self.codex.env,
                 cwd=self.codex.work,
                 stdin=subprocess.PIPE,

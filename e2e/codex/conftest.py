@@ -35,17 +35,15 @@ def codex(tmp_path: Path) -> Codex:
 @pytest.fixture
 def watching(codex: Codex, calm: World) -> Codex:
     """A Codex with the plugin, which talks to the servers of `calm`."""
-    install(codex, calm)
+    install(codex, calm.addresses["mcp"])
     return codex
 
 
-def install(codex: Codex, world: World) -> None:
-    """Install a copy of the plugin that knows the address of the world's MCP server."""
+def install(codex: Codex, url: str) -> None:
+    """Install a copy of the plugin that knows another MCP server."""
     market = copy_market(codex.root / "market")
     servers = market / "integrations" / "codex" / ".mcp.json"
-    text, changed = re.subn(
-        r'"http://[^"]*"', json.dumps(world.addresses["mcp"]), servers.read_text(encoding="utf-8")
-    )
+    text, changed = re.subn(r'"http://[^"]*"', json.dumps(url), servers.read_text(encoding="utf-8"))
     assert changed == 1
     servers.write_text(text, encoding="utf-8")
     codex.run("plugin", "marketplace", "add", str(market))
