@@ -16,9 +16,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-BIN = Path(__file__).parent / "node_modules" / ".bin"
+HERE = Path(__file__).parent
+BIN = HERE / "node_modules" / ".bin"
 """Where `scripts/codex` puts the client."""
-MISSING = "no Codex client in e2e/codex/node_modules: run scripts/codex"
+MISSING = "no Codex client, or not the pinned one, in e2e/codex/node_modules: run scripts/codex"
 LIMIT_S = 30.0
 """How long a command or an answer may take; a busy machine needs about 2 s."""
 
@@ -36,8 +37,12 @@ enabled = false
 
 
 def is_installed() -> bool:
-    """Tell whether the client is there to be run."""
-    return os.access(BIN / "codex", os.X_OK)
+    """Tell whether the client is there to be run, in the version that is pinned."""
+    if not os.access(BIN / "codex", os.X_OK):
+        return False
+    pinned = json.loads((HERE / "package.json").read_text(encoding="utf-8"))["devDependencies"]
+    found = HERE / "node_modules" / "@openai" / "codex" / "package.json"
+    return bool(json.loads(found.read_text(encoding="utf-8"))["version"] == pinned["@openai/codex"])
 
 
 @dataclass(frozen=True, kw_only=True)

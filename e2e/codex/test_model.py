@@ -1,11 +1,14 @@
 """What a model gets of kasmos in a turn of the real client, and what comes of its calls."""
 
 import json
+import re
 import socket
 from typing import Any
 
+import pytest
+
 from e2e.codex.client import Codex
-from e2e.codex.conftest import install
+from e2e.codex.conftest import PLUGIN, install
 from e2e.codex.responses import Responses, calls, runs, says
 from e2e.harness import World
 from e2e.test_surfaces import steady
@@ -100,6 +103,15 @@ def test_a_model_of_codex_reads_when_to_call_and_finds_the_tools_in_a_script(
     answered = model.answered()
     assert isinstance(answered, list)
     assert answered[-1]["text"] == f"{OURS}__{tools.LIVE_STATUS},{OURS}__{tools.OPEN_MONITOR}"
+
+
+@pytest.mark.parametrize("name", ["coordinate-kasmos", "monitor-kasmos-task"])
+def test_a_model_is_told_in_full_when_to_use_a_skill(watching: Codex, name: str) -> None:
+    skill = (PLUGIN / "skills" / name / "SKILL.md").read_text(encoding="utf-8")
+    (description,) = re.findall("^description: (.+)$", skill, re.MULTILINE)
+    with Responses(says("Done.")) as model:
+        turn(watching, *model.options(model=None))
+    assert f"\n- kasmos:{name}: {description} (file: " in model.told()
 
 
 def test_a_turn_without_serve_has_no_tools_and_no_word_about_it(codex: Codex) -> None:
