@@ -15,6 +15,7 @@ COMMANDS = {
     "up": "Run daemon and serve in one terminal.",
     "serve": "Serve the monitor over HTTP and MCP.",
     "daemon": "Start, stop and ask the daemon; register repositories.",
+    "service": "Run serve and the daemon as services of this user.",
     "task": "Create, show and move tasks.",
     "agent": "Run agents and look after them.",
     "monitor": "Watch what the agents are doing.",
