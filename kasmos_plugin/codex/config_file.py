@@ -13,7 +13,6 @@ replaced. Kept are bytes, mode and owner; a hard link's other name keeps the old
 
 import codecs
 import difflib
-import errno
 import fcntl
 import os
 import stat
@@ -34,7 +33,6 @@ BACKUP_SUFFIX = ".kasmos-backup"
 _ATTEMPTS = 5
 _LINKS = 40  # As many as Linux follows: path_resolution(7).
 _NEW_MODE = 0o600
-_LOOK = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
 _KINDS = {
     stat.S_IFDIR: "a directory",
     stat.S_IFIFO: "a FIFO",
@@ -183,8 +181,7 @@ def _look(path: Path) -> ConfigFile:
             raise ConfigProblem(
                 f"{place(str(path))} is {what}, not a file.", hint=f"ls -ld {place(str(target))}"
             )
-        # A FIFO that takes the file's place in this moment keeps nobody waiting.
-        with os.fdopen(os.open(target, _LOOK), "rb") as file:
+        with target.open("rb") as file:
             found = os.fstat(file.fileno())
             content = file.read()
     except FileNotFoundError:
@@ -209,9 +206,7 @@ def _target(path: Path) -> Path:
                     hint=f"touch {place(str(at))}, or remove the link",
                 ) from None
             return at
-        except OSError as error:
-            if error.errno != errno.EINVAL:  # What is no link has no other end.
-                raise _unreadable(path, error) from error
+        except OSError:  # It is no link; were it another fault, reading would meet it too.
             return Path(os.path.realpath(at.parent), at.name)
         link, at = at, at.parent / there
     raise ConfigProblem(

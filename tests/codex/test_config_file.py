@@ -496,6 +496,44 @@ def test_a_file_is_put_back_with_its_mode(codex: Path, content: bytes) -> None:
     assert path.stat().st_ino == inode
 
 
+def test_a_file_is_put_back_where_its_link_leads_now(codex: Path, tmp_path: Path) -> None:
+    """A3: the dotfiles have moved meanwhile, and the link with them."""
+    path, old, new = codex / "config.toml", tmp_path / "old", tmp_path / "new"
+    old.mkdir()
+    (old / "codex.toml").write_bytes(b"a = 1\n")
+    path.symlink_to(old / "codex.toml")
+    before = config_file.read(path)
+    old.rename(new)
+    path.unlink()
+    path.symlink_to(new / "codex.toml")
+    (new / "codex.toml").write_bytes(b"b = 2\n")
+    config_file.restore(path, before)
+    assert (path.is_symlink(), (new / "codex.toml").read_bytes()) == (True, b"a = 1\n")
+
+
+def test_putting_back_locks_and_compares_too(
+    config: Path, codex: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A11: another program that writes in between is met again."""
+    before = config_file.read(config)
+    config.write_bytes(b"b = 2\n")
+    calls: list[int] = []
+
+    def interfere(descriptor: int) -> None:
+        with (home / "state" / "codex-config.lock").open() as lock, pytest.raises(BlockingIOError):
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if not calls:
+            config.write_bytes(b"other = 1\n")
+            config.chmod(0o604)
+        calls.append(descriptor)
+
+    monkeypatch.setattr(os, "fsync", interfere)
+    config_file.restore(config, before)
+    assert len(calls) == 3  # Two copies, and the directory after the second.
+    assert (config.read_bytes(), mode_of(config)) == (b"a = 1\n", 0o640)
+    assert names(codex) == {"config.toml"}
+
+
 def test_only_the_mode_is_put_back_too(config: Path) -> None:
     before = config_file.read(config)
     config.chmod(0o600)
