@@ -6,11 +6,20 @@ Asks by plain sockets: no proxy of the environment stands between.
 import json
 import socket
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from kasmos_plugin import __version__
 from kasmos_plugin.rules.text import clean
 
+if TYPE_CHECKING:
+    from kasmos_plugin.contract.check import Check
+
 HOST = "127.0.0.1"
+MONITOR_PORT = 7433
+MCP_PORT = 7434
+DEFAULTS = (MONITOR_PORT, MCP_PORT)
+"""The ports of `kas serve` unless it is told others."""
+
 WITHIN_S = 0.5
 _ANSWER_BYTES = 65_536
 
@@ -72,6 +81,36 @@ def identity(port: int, *, within_s: float = WITHIN_S) -> Serve | None:
         instance=clean(str(told.get("instance", "")), 40),
         trouble=clean(trouble, 300),
     )
+
+
+def check_serve(name: str, port: int, option: str, *, speaks_mcp: bool = False) -> "Check":
+    """Return how one port of serve stands: held, by kasmos, of this version, in good health.
+
+    `option` is the one that moves the port; `speaks_mcp` opens an MCP session as well.
+    """
+    from kasmos_plugin.contract.check import Check  # Serve binds before it waits for pydantic.
+
+    moved = "" if port in DEFAULTS else f" {option} {port}"
+    how = f"kas serve{moved}, or kas service install{moved}"
+    if not is_held(port):
+        return Check(name=name, state="warning", message=f"nobody listens on port {port}", hint=how)
+    serve = identity(port, within_s=5)
+    if serve is None:
+        message = f"port {port} is held by {holder(port)}, which is no kas serve"
+        hint = f"stop that one, or kas serve {option} PORT"
+        return Check(name=name, state="failed", message=message, hint=hint)
+    told = f"kas serve {serve.version} on port {port}"
+    if serve.trouble:
+        return Check(
+            name=name, state="failed", message=f"{told}: {serve.trouble}", hint="kas doctor"
+        )
+    if speaks_mcp and mcp_server(port, within_s=5) != "kasmos":
+        message = f"{told} does not speak MCP here"
+        return Check(name=name, state="failed", message=message, hint=f"kas serve {option} PORT")
+    if serve.version != __version__:
+        message = f"{told}; this kasmos is {__version__}"
+        return Check(name=name, state="warning", message=message, hint="restart kas serve")
+    return Check(name=name, state="ok", message=told)
 
 
 def mcp_server(port: int, *, within_s: float = WITHIN_S) -> str | None:

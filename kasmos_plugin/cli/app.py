@@ -19,6 +19,8 @@ COMMANDS = {
     "task": "Create, show and move tasks.",
     "agent": "Run agents and look after them.",
     "monitor": "Watch what the agents are doing.",
+    "integrations": "Put the monitor into Codex.",
+    "doctor": "Look for what is wrong.",
     "demo": "Watch a small real orchestration.",
     "completion": "Print the completion script of a shell.",
 }

@@ -10,10 +10,7 @@ import click
 
 from kasmos_plugin import paths
 from kasmos_plugin.cli.options import database_path, db_option
-
-MONITOR_PORT = 7433
-MCP_PORT = 7434
-
+from kasmos_plugin.ports import MCP_PORT, MONITOR_PORT
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 

@@ -1,5 +1,6 @@
 """`kas service`: serve and the daemon as services of this user, started with the session."""
 
+import shlex
 import signal
 import sys
 import tempfile
@@ -13,9 +14,9 @@ import click
 from kasmos_plugin import paths
 from kasmos_plugin.cli.options import InOrder, json_option
 from kasmos_plugin.cli.output import echo_json, note, table
-from kasmos_plugin.cli.serve import MCP_PORT, MONITOR_PORT
 from kasmos_plugin.cli.signals import handled
 from kasmos_plugin.errors import Exit
+from kasmos_plugin.ports import MCP_PORT, MONITOR_PORT
 
 if TYPE_CHECKING:
     # Help and completion do without: they bring subprocess and pydantic.
@@ -170,7 +171,7 @@ def _echo(states: "tuple[ServiceState, ...]") -> None:
 def _show(manager: "Manager", plans: "tuple[Plan, ...]", *, as_json: bool) -> None:
     """Print what an installation would write and run."""
     commands = [
-        " ".join(command)
+        shlex.join(command)
         for plan in plans
         if not plan.is_done
         for command in manager.activation(plan.service.name, is_restart=plan.running.is_active)

@@ -111,16 +111,17 @@ def change(path: Path, edit: Callable[[str], str], *, create: bool = False) -> C
                 raise ConfigProblem(f"{place(str(path))} does not exist.", hint=hint)
             mode = _NEW_MODE if before.mode is None else before.mode
             new = replace(before, content=after.encode(), mode=mode)
-            backup = _backup_of(before) if before.content is not None else None
+            backup = backup_of(before) if before.content is not None else None
             if _swap(before, new, hint, backup=backup):
                 return Change(before, after, backup)
     raise _busy(path)
 
 
-def restore(path: Path, before: ConfigFile) -> None:
+def restore(path: Path, before: ConfigFile, *, seen: ConfigFile | None = None) -> bool:
     """Give a file the content, mode and owner that it had, or remove it if there was none.
 
-    No backup is made, and what stands there now need not be readable text.
+    No backup is made, and what stands there now need not be readable text. With `seen`, only while
+    the content is still that one: else nothing is written and the answer is False.
 
     Raises:
         ConfigProblem: as `change`.
@@ -129,15 +130,57 @@ def restore(path: Path, before: ConfigFile) -> None:
     with _locked():
         for _ in range(_ATTEMPTS):
             now = _look(path)
+            if seen is not None and now.content != seen.content:
+                return False
             if (now.content, now.mode) == (before.content, before.mode):
-                return
+                return True
             if before.content is None:
                 _remove(now, hint)
-                return
+                return True
             new = replace(before, target=now.target, owner=before.owner or now.owner)
             if _swap(now, new, hint):
-                return
+                return True
     raise _busy(path)
+
+
+def back_up(file: ConfigFile) -> None:
+    """Copy a file as it was read to `NAME.kasmos-backup` beside it, with its mode and owner.
+
+    Raises:
+        ConfigProblem: it cannot be written.
+    """
+    if file.content is None:
+        return
+    hint = f"ls -ld {place(str(file.target.parent))}"
+    try:
+        with _beside(file, hint) as copy:
+            copy.replace(backup_of(file))
+    except OSError as error:
+        raise _unwritable(file.path, error, hint) from error
+
+
+def backup_of(file: ConfigFile) -> Path:
+    """Return where the backup of a file lies."""
+    return file.target.with_name(file.target.name + BACKUP_SUFFIX)
+
+
+def require_writable(file: ConfigFile, hint: str) -> None:
+    """Refuse what its owner has made read-only, which neither root nor a rename would notice.
+
+    Raises:
+        ConfigProblem: the file or its directory is read-only.
+    """
+    directory = file.target.parent
+    try:
+        directory_mode = directory.stat().st_mode
+    except OSError as error:
+        raise _unwritable(file.path, error, hint) from error
+    if file.mode is not None and not _can_write(file.target, file.mode):
+        raise ConfigProblem(f"{place(str(file.path))} is read-only.", hint=hint)
+    if not _can_write(directory, directory_mode):
+        raise ConfigProblem(
+            f"{place(str(file.path))} lies in a directory that is read-only.", hint=hint
+        )
 
 
 def diff(before: str, after: str, path: Path) -> str:
@@ -217,7 +260,7 @@ def _target(path: Path) -> Path:
 
 def _swap(now: ConfigFile, new: ConfigFile, hint: str, *, backup: Path | None = None) -> bool:
     """Put `new` in the place of `now`; return False when `now` is not what stands there."""
-    _require_writable(now, hint)
+    require_writable(now, hint)
     try:
         with ExitStack() as staged:
             fresh = staged.enter_context(_beside(new, hint))
@@ -267,21 +310,6 @@ def _give(descriptor: int, file: ConfigFile, hint: str) -> None:
         os.fchmod(descriptor, file.mode)
 
 
-def _require_writable(file: ConfigFile, hint: str) -> None:
-    """Refuse what its owner has made read-only, which neither root nor a rename would notice."""
-    directory = file.target.parent
-    try:
-        directory_mode = directory.stat().st_mode
-    except OSError as error:
-        raise _unwritable(file.path, error, hint) from error
-    if file.mode is not None and not _can_write(file.target, file.mode):
-        raise ConfigProblem(f"{place(str(file.path))} is read-only.", hint=hint)
-    if not _can_write(directory, directory_mode):
-        raise ConfigProblem(
-            f"{place(str(file.path))} lies in a directory that is read-only.", hint=hint
-        )
-
-
 def _can_write(path: Path, mode: int) -> bool:
     # What has gone meanwhile is not read-only: the comparison will see it.
     is_open = os.access(path, os.W_OK) or not os.access(path, os.F_OK)
@@ -289,16 +317,12 @@ def _can_write(path: Path, mode: int) -> bool:
 
 
 def _remove(file: ConfigFile, hint: str) -> None:
-    _require_writable(file, hint)
+    require_writable(file, hint)
     try:
         file.target.unlink()
     except OSError as error:
         raise _unwritable(file.path, error, hint) from error
     _sync(file.target.parent)
-
-
-def _backup_of(file: ConfigFile) -> Path:
-    return file.target.with_name(file.target.name + BACKUP_SUFFIX)
 
 
 def _sync(directory: Path) -> None:

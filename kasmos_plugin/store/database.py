@@ -62,7 +62,7 @@ class Database:
         self.path = path
         self._depth = 0
         self._is_writing = False
-        is_new = _prepare(path, create=create)
+        is_new = prepare(path, create=create)
         self.is_read_only = not os.access(path, os.W_OK)
         self._connection = self._connect()
         try:
@@ -160,19 +160,8 @@ class Database:
             raise StoreTooNew(str(self.path), found=row[0], known=SCHEMA_VERSION)
 
     def _connect(self) -> sqlite3.Connection:
-        mode = "ro" if self.is_read_only else "rw"
-        if self.is_read_only and not os.access(self.path.parent, os.W_OK):
-            # WAL needs a shared-memory file; beside a store that nobody can write there is none.
-            wal = Path(f"{self.path}-wal")
-            mode = "ro" if wal.exists() and wal.stat().st_size else "ro&immutable=1"
         with self._translated():
-            connection = sqlite3.connect(
-                f"{self.path.as_uri()}?mode={mode}",
-                uri=True,
-                timeout=BUSY_TIMEOUT_S,
-                isolation_level=None,
-            )
-            connection.row_factory = sqlite3.Row
+            connection = connect(self.path, is_read_only=self.is_read_only)
             connection.execute("PRAGMA foreign_keys = ON")
             return connection
 
@@ -282,7 +271,21 @@ class Database:
         try:
             yield
         except sqlite3.Error as error:
-            raise _store_error(self.path, error) from error
+            raise store_error(self.path, error) from error
+
+
+def connect(path: Path, *, is_read_only: bool) -> sqlite3.Connection:
+    """Return a connection to an existing store; sets nothing in it."""
+    mode = "ro" if is_read_only else "rw"
+    if is_read_only and not os.access(path.parent, os.W_OK):
+        # WAL needs a shared-memory file; beside a store that nobody can write there is none.
+        wal = Path(f"{path}-wal")
+        mode = "ro" if wal.exists() and wal.stat().st_size else "ro&immutable=1"
+    connection = sqlite3.connect(
+        f"{path.as_uri()}?mode={mode}", uri=True, timeout=BUSY_TIMEOUT_S, isolation_level=None
+    )
+    connection.row_factory = sqlite3.Row
+    return connection
 
 
 def network_file_system(path: Path, mountinfo: str) -> str | None:
@@ -302,7 +305,7 @@ def network_file_system(path: Path, mountinfo: str) -> str | None:
     return kind if kind in NETWORK_FILE_SYSTEMS else None
 
 
-def _prepare(path: Path, *, create: bool) -> bool:
+def prepare(path: Path, *, create: bool) -> bool:
     """Make sure that `path` can be a store; return whether the file was made just now."""
     if path.is_dir():
         raise StoreError(f"The store's path '{path}' is a directory.", hint="--db FILE")
@@ -330,7 +333,8 @@ def _prepare(path: Path, *, create: bool) -> bool:
     return True
 
 
-def _store_error(path: Path, error: sqlite3.Error) -> StoreError:
+def store_error(path: Path, error: sqlite3.Error) -> StoreError:
+    """Return the failure of ours that a failure of SQLite means."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
         return StoreCorrupt(

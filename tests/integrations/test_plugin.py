@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from kasmos_plugin import __version__
-from kasmos_plugin.cli.serve import MCP_PORT
+from kasmos_plugin.ports import MCP_PORT
 from kasmos_plugin.serve.mcp_server import MCP_PATH
 from tests.test_docs import FORBIDDEN
 

@@ -14,10 +14,10 @@ import pytest
 from pydantic import BaseModel
 
 from kasmos_plugin.cli.app import kas
-from kasmos_plugin.cli.serve import MCP_PORT
 from kasmos_plugin.contract import agent, event, live_status, task
 from kasmos_plugin.contract.live_status import LiveStatus
 from kasmos_plugin.errors import Exit
+from kasmos_plugin.ports import MCP_PORT
 from kasmos_plugin.rules.plan import parse_plan
 from kasmos_plugin.serve import tools
 from kasmos_plugin.serve.mcp_server import MCP_PATH

@@ -1,0 +1,253 @@
+"""`kas integrations`: put the monitor into other programs, look at it there, take it out."""
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from kasmos_plugin.cli.checks import exit_code, print_checks
+from kasmos_plugin.cli.options import InOrder, json_option
+from kasmos_plugin.cli.output import echo_json, note
+from kasmos_plugin.codex import config_file, plugin
+from kasmos_plugin.codex.client import Codex
+from kasmos_plugin.codex.home import CodexHome, CodexMissing, find_binary, find_home
+from kasmos_plugin.codex.installer import Step, how_to_serve
+from kasmos_plugin.codex.installer import install as install_plugin
+from kasmos_plugin.codex.kept import text_of
+from kasmos_plugin.codex.place import place_of
+from kasmos_plugin.codex.plan import Plan, make_plan
+from kasmos_plugin.codex.status import look
+from kasmos_plugin.codex.uninstaller import overrides
+from kasmos_plugin.codex.uninstaller import uninstall as uninstall_plugin
+from kasmos_plugin.ports import MCP_PORT
+from kasmos_plugin.rules.text import clean, clean_block
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+_MARKS = {"done": "+", "same": "=", "warning": "!", "undone": "-"}
+
+
+def home_option(command: _Command) -> _Command:
+    """Add `--codex-home DIR`, given to the command as `codex_home: Path | None`."""
+    return click.option(
+        "--codex-home",
+        type=click.Path(path_type=Path),
+        metavar="DIR",
+        help="The home of Codex.  [default: CODEX_HOME, else ~/.codex]",
+    )(command)
+
+
+@click.group(cls=InOrder)
+def integrations() -> None:
+    """Put the monitor into other programs.
+
+    \b
+    Examples:
+      kas integrations codex install
+      kas integrations codex status
+    """
+
+
+@integrations.group(cls=InOrder)
+def codex() -> None:
+    """The monitor inside Codex: install, look, uninstall.
+
+    \b
+    Examples:
+      kas integrations codex install --dry-run     what would change
+      kas integrations codex install
+      kas integrations codex status --json
+    """
+
+
+@codex.command()
+@click.option("--enable-apps", is_flag=True, help="Turn [features] apps on where it is off.")
+@click.option("--dry-run", is_flag=True, help="Print what would change, and change nothing.")
+@click.option(
+    "--mcp-port",
+    type=click.IntRange(1, 65_535),
+    help=f"The port of kas serve's MCP.  [default: the installed one, else {MCP_PORT}]",
+)
+@home_option
+@click.option("--yes", is_flag=True, help="Ask nothing. Apps stay off unless --enable-apps.")
+@json_option
+def install(
+    enable_apps: bool,
+    dry_run: bool,
+    mcp_port: int | None,
+    codex_home: Path | None,
+    yes: bool,
+    as_json: bool,
+) -> None:
+    """Put the plugin into Codex, or bring it up to date. Once more changes nothing.
+
+    \b
+    Examples:
+      kas integrations codex install
+      kas integrations codex install --dry-run
+      kas integrations codex install --mcp-port 8434     for kas serve --mcp-port 8434
+
+    At a terminal it shows what would change and asks first. A step that fails undoes the others.
+    """
+    client = _client(codex_home)
+    plan = make_plan(client, port=mcp_port, apps_on=enable_apps)
+    asks = not (yes or as_json or dry_run) and sys.stdin.isatty()
+    if asks and not plan.apps.is_on and not enable_apps:
+        note(_apps_question(plan))
+        if click.confirm("turn apps on?", default=False, err=True):
+            plan = make_plan(client, port=mcp_port, apps_on=True)
+    if dry_run:
+        _print_plan(plan, as_json=as_json)
+        return
+    if asks and plan.changes:
+        print(_plan_text(plan))
+        click.confirm("go on?", default=True, abort=True, err=True)
+    steps: list[Step] = []
+    install_plugin(client, plan, _teller(steps, is_silent=as_json))
+    following = _next(plan, steps)
+    if as_json:
+        echo_json({"changed": plan.changes, "steps": [asdict(one) for one in steps]} | following)
+        return
+    if not plan.changes:
+        print("nothing to change")
+    for line in following["next"]:
+        print(f"next: {line}")
+
+
+@codex.command()
+@home_option
+@json_option
+def status(codex_home: Path | None, as_json: bool) -> None:
+    """Tell how the plugin stands in Codex; exit code 1 when something failed.
+
+    \b
+    Examples:
+      kas integrations codex status
+      kas integrations codex status --json
+
+    `kas doctor` looks at serve, daemon, store and services as well.
+    """
+    home = find_home(codex_home)
+    binary = find_binary()
+    client = Codex(binary=binary, home=home) if binary is not None else None
+    checks = look(home, client, cwd=Path.cwd())
+    print_checks(checks, as_json=as_json)
+    click.get_current_context().exit(exit_code(checks))
+
+
+@codex.command()
+@home_option
+@click.option("--yes", is_flag=True, help="Ask nothing.")
+@json_option
+def uninstall(codex_home: Path | None, yes: bool, as_json: bool) -> None:
+    """Take the plugin out of Codex, and what the installation put into config.toml.
+
+    \b
+    Examples:
+      kas integrations codex uninstall
+      kas integrations codex uninstall --codex-home /tmp/codex --yes
+
+    Your own settings of the plugin go with it; at a terminal it asks first.
+    """
+    home = find_home(codex_home)
+    if lost := overrides(home):
+        note(f"these settings of yours go with the plugin: {clean(', '.join(lost), 400)}")
+        if not (yes or as_json) and sys.stdin.isatty():
+            click.confirm("go on?", default=False, abort=True, err=True)
+    binary = find_binary()
+    client = Codex(binary=binary, home=home) if binary is not None else None
+    if client is None:
+        note("codex was not found; its configuration is cleaned without it")
+    steps: list[Step] = []
+    uninstall_plugin(home, client, _teller(steps, is_silent=as_json))
+    changed = any(one.state == "done" for one in steps)
+    if as_json:
+        echo_json({"changed": changed, "steps": [asdict(one) for one in steps]})
+    elif changed:
+        print("next: end threads of Codex that still show the monitor")
+
+
+def _client(codex_home: Path | None) -> Codex:
+    home = find_home(codex_home)
+    binary = find_binary()
+    if binary is None:
+        raise CodexMissing(_by_hand(home))
+    return Codex(binary=binary, home=home)
+
+
+def _by_hand(home: CodexHome) -> Path:
+    """Return the folder to name in the two manual commands; it is written if it is missing."""
+    root = place_of(home).marketplace
+    if plugin.differences(plugin.marketplace(MCP_PORT), root):
+        plugin.write(plugin.marketplace(MCP_PORT), root)
+    return root
+
+
+def _teller(steps: list[Step], *, is_silent: bool) -> Callable[[Step], None]:
+    def tell(step: Step) -> None:
+        steps.append(step)
+        if not is_silent:
+            print(f"{_MARKS[step.state]} {step.name:<12} {clean(step.message, 600)}", flush=True)
+            if step.hint:
+                print(f"  {'':<12} {clean(step.hint, 300)}", flush=True)
+
+    return tell
+
+
+def _print_plan(plan: Plan, *, as_json: bool) -> None:
+    if not as_json:
+        print(_plan_text(plan) if plan.changes else "nothing to change")
+        return
+    echo_json(
+        {
+            "changes": plan.changes,
+            "folder": str(plan.place.marketplace),
+            "files": plan.copies,
+            "commands": plan.commands,
+            "config": str(plan.config.path),
+            "diff": _diff(plan),
+        }
+    )
+
+
+def _plan_text(plan: Plan) -> str:
+    lines = []
+    if plan.copies:
+        lines.append(f"copy to '{plan.place.marketplace}':")
+        lines += [f"  {name}" for name in plan.copies]
+    if plan.commands:
+        lines += ["run:", *(f"  {command}" for command in plan.commands)]
+    if plan.predicted is None:
+        lines.append(f"change '{plan.config.path}' as Codex does it: its form allows no other way")
+    elif diff := _diff(plan):
+        lines += [f"change '{plan.config.path}':", *(f"  {line}" for line in diff.splitlines())]
+    if plan.keeps_off:
+        lines.append("the plugin is switched off, and stays so")
+    return clean_block("\n".join(lines))
+
+
+def _diff(plan: Plan) -> str:
+    if plan.predicted is None:
+        return ""
+    return config_file.diff(text_of(plan.config), plan.predicted, plan.config.path)
+
+
+def _apps_question(plan: Plan) -> str:
+    where = f"'{plan.apps.decided_by}' in line {plan.apps.line} of '{plan.config.path}'"
+    return clean_block(
+        f"apps are off in Codex: {where}.\n"
+        "without apps a host may leave the widget out; the tools and their text answers work.\n"
+        "turning it on lets every app in, not only kasmos."
+    )
+
+
+def _next(plan: Plan, steps: Sequence[Step]) -> dict[str, list[str]]:
+    is_served = any(one.name == "server" and one.state == "done" for one in steps)
+    lines = [] if is_served else [f"start the server: {how_to_serve(plan.port)}"]
+    lines.append('start a new thread in Codex and say "open the kasmos monitor"')
+    if not plan.apps.is_on and not plan.turns_apps_on:
+        lines.append("apps are off: kas integrations codex install --enable-apps")
+    return {"next": lines}

@@ -1,0 +1,231 @@
+"""Codex's own commands, run as a person would run them, with their JSON read. Decides nothing.
+
+`codex mcp add` and `codex mcp remove` are never called: they strip comments and unknown keys from
+every server of the user.
+"""
+
+import json
+import os
+import re
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from kasmos_plugin.codex.home import CodexHome
+from kasmos_plugin.errors import KasmosError
+from kasmos_plugin.rules.text import clean
+
+MARKETPLACE = "kasmos"
+PLUGIN = "kasmos"
+PLUGIN_ID = f"{PLUGIN}@{MARKETPLACE}"
+SERVER = "kasmos"
+"""The name of our MCP server in the plugin's `.mcp.json`."""
+
+OLDEST = (0, 138)
+"""The first version whose plugin commands speak JSON; seen by running them."""
+
+WITHIN_S = 60.0
+"""A command takes 0.1 s; the first one of a cold disk has 300 MB to read."""
+
+_VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)")
+_Parsed = TypeVar("_Parsed")
+
+
+class CodexFailed(KasmosError):
+    """A command of Codex failed, took too long, or said what cannot be read."""
+
+    code = "codex_failed"
+
+    def __init__(self, arguments: Sequence[str], why: str, *, hint: str = "") -> None:
+        command = " ".join(["codex", *arguments])
+        super().__init__(f"'{command}' failed: {clean(why, 400)}", hint=hint or command)
+
+
+class _Told(BaseModel):
+    """Part of what Codex says; what it says beyond is left alone."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+
+class Source(_Told):
+    """Where a marketplace comes from."""
+
+    kind: str = Field(alias="sourceType", default="")
+    source: str = ""
+
+
+class Marketplace(_Told):
+    """One registered marketplace."""
+
+    name: str
+    root: str = ""
+    origin: Source | None = Field(alias="marketplaceSource", default=None)
+
+
+class Plugin(_Told):
+    """One plugin that is installed, or can be."""
+
+    id: str = Field(alias="pluginId")
+    version: str | None = None
+    installed: bool
+    enabled: bool
+
+
+class Server(_Told):
+    """One MCP server, of the user or of a plugin."""
+
+    name: str
+    enabled: bool
+    transport: dict[str, Any] = {}
+
+    @property
+    def url(self) -> str:
+        """Its address; empty for a server that is a command."""
+        return str(self.transport.get("url") or "")
+
+
+class _Plugins(_Told):
+    installed: tuple[Plugin, ...] = ()
+
+
+class _Marketplaces(_Told):
+    marketplaces: tuple[Marketplace, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Codex:
+    """A Codex binary together with the home that it shall use."""
+
+    binary: Path
+    home: CodexHome
+
+    def version(self) -> str:
+        """Return the version in words, such as `0.171.0`.
+
+        Raises:
+            CodexFailed: it cannot be run, or names none.
+        """
+        told = self._run("--version")
+        if (found := _VERSION.search(told)) is None:
+            raise CodexFailed(["--version"], f"it said '{clean(told, 80)}'")
+        return found[0]
+
+    def marketplaces(self) -> tuple[Marketplace, ...]:
+        """Return every marketplace that Codex considers.
+
+        Raises:
+            CodexFailed: it cannot tell.
+        """
+        return self._ask(_Marketplaces, "plugin", "marketplace", "list").marketplaces
+
+    def plugins(self) -> tuple[Plugin, ...]:
+        """Return every installed plugin.
+
+        Raises:
+            CodexFailed: it cannot tell: a broken configuration, or a marketplace whose folder went.
+        """
+        return self._ask(_Plugins, "plugin", "list").installed
+
+    def servers(self) -> tuple[Server, ...]:
+        """Return every MCP server that a new thread would get.
+
+        Raises:
+            CodexFailed: it cannot tell.
+        """
+        return self._ask(tuple[Server, ...], "mcp", "list")
+
+    def features(self) -> Mapping[str, bool]:
+        """Return every feature with its effective value.
+
+        Raises:
+            CodexFailed: it cannot tell.
+        """
+        rows = (line.split() for line in self._run("features", "list").splitlines())
+        return {row[0]: row[-1] == "true" for row in rows if len(row) > 1}
+
+    def add_marketplace(self, root: Path) -> None:
+        """Register `root`, an absolute directory that stays.
+
+        Raises:
+            CodexFailed: Codex refused.
+        """
+        self._run(*marketplace_add(root))
+
+    def add_plugin(self) -> None:
+        """Copy our plugin into Codex and enable it; once more renews the copy.
+
+        Raises:
+            CodexFailed: Codex refused.
+        """
+        self._run(*PLUGIN_ADD)
+
+    def remove_plugin(self) -> None:
+        """Take our plugin out, with the user's settings of it.
+
+        Raises:
+            CodexFailed: Codex refused.
+        """
+        self._run(*PLUGIN_REMOVE)
+
+    def remove_marketplace(self) -> None:
+        """Forget our marketplace; the plugin must be out before.
+
+        Raises:
+            CodexFailed: Codex refused.
+        """
+        self._run(*MARKETPLACE_REMOVE)
+
+    def _ask(self, shape: type[_Parsed], *arguments: str) -> _Parsed:
+        told = self._run(*arguments, "--json")
+        try:
+            return TypeAdapter(shape).validate_python(json.loads(told))
+        except (ValueError, ValidationError, RecursionError) as error:
+            raise CodexFailed(arguments, f"it said what kasmos cannot read: {error}") from None
+
+    def _run(self, *arguments: str) -> str:
+        """Return what a command printed; its warnings on standard error are left out."""
+        try:
+            done = subprocess.run(
+                [str(self.binary), *arguments],
+                env=os.environ | {"CODEX_HOME": str(self.home.path)},
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=WITHIN_S,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            raise CodexFailed(arguments, f"no answer within {WITHIN_S:g} s") from None
+        except OSError as error:
+            raise CodexFailed(arguments, f"{self.binary}: {error.strerror}") from error
+        if done.returncode:
+            raise CodexFailed(arguments, reason(done.stderr.decode("utf-8", "replace")))
+        return done.stdout.decode("utf-8", "replace")
+
+
+def marketplace_add(root: Path) -> tuple[str, ...]:
+    """Return the arguments that register `root`."""
+    return ("plugin", "marketplace", "add", str(root), "--json")
+
+
+PLUGIN_ADD = ("plugin", "add", PLUGIN_ID, "--json")
+PLUGIN_REMOVE = ("plugin", "remove", PLUGIN_ID, "--json")
+MARKETPLACE_REMOVE = ("plugin", "marketplace", "remove", MARKETPLACE, "--json")
+
+
+def is_too_old(version: str) -> bool:
+    """Return whether `version` is from before `OLDEST`."""
+    found = _VERSION.search(version)
+    return found is not None and (int(found[1]), int(found[2])) < OLDEST
+
+
+def reason(complaint: str) -> str:
+    """Return what Codex gave as the reason: its `Error:` line and the first cause, no trace."""
+    lines = [line.strip() for line in complaint.partition("Stack backtrace:")[0].splitlines()]
+    told = [line for line in lines if line and not line.startswith("WARNING:")]
+    errors = [line.removeprefix("Error: ") for line in told if line.startswith("Error: ")]
+    causes = [line.partition(": ")[2] for line in told if re.match(r"0: ", line)]
+    return ": ".join(errors[:1] + causes[:1]) or " ".join(told) or "it gave no reason"

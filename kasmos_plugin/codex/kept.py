@@ -1,0 +1,98 @@
+"""Runs what changes Codex's configuration, and keeps what the user wrote there."""
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+from kasmos_plugin.codex import config_file
+from kasmos_plugin.codex.config_file import ConfigFile
+from kasmos_plugin.codex.edits import Edit, between, taken_back
+from kasmos_plugin.codex.features import turn_apps_on
+from kasmos_plugin.codex.home import CodexHome
+from kasmos_plugin.codex.tables import PLUGIN_TABLE, TablePath, carry, means_same, put, table
+from kasmos_plugin.codex.toml_text import ConfigProblem
+from kasmos_plugin.errors import KasmosError
+
+_ATTEMPTS = 5
+
+
+def keeping(
+    home: CodexHome,
+    run: Callable[[], None],
+    *,
+    undo: Mapping[TablePath, Edit],
+    keeps_off: bool = False,
+) -> Edit | None:
+    """Run a command of Codex and put what it changed in our tables onto the user's own bytes.
+
+    `keeps_off` leaves the plugin's table as the user has it: adding a plugin again would enable it.
+    Returns the edit that remains in the file; None for none. Where something else changed as well,
+    or nothing else will do, the text stays as Codex wrote it.
+
+    Raises:
+        KasmosError: the command failed.
+        ConfigProblem: the configuration cannot be read or written.
+    """
+    before = config_file.read(home.config)
+    try:
+        run()
+    except KasmosError:
+        put_back(home, before)
+        raise
+    for _ in range(_ATTEMPTS):
+        after = config_file.read(home.config)
+        old, new = text_of(before), text_of(after)
+        if keeps_off:
+            new = put(new, PLUGIN_TABLE, table(old, PLUGIN_TABLE)) or new
+        if before.content is None:
+            return between(old, new)
+        text = carry(old, new, undo=undo) or new
+        wanted = replace(before, content=text.encode())
+        if config_file.restore(home.config, wanted, seen=after):
+            return between(old, text)
+    raise ConfigProblem(
+        f"'{home.config}' was changed by another program again and again.",
+        hint="close the program that changes it, and try again",
+    )
+
+
+def put_back(home: CodexHome, before: ConfigFile) -> None:
+    """Put the bytes and the mode of `before` back, if the file still has the same values.
+
+    Raises:
+        ConfigProblem: the file cannot be read or written.
+    """
+    now = config_file.read(home.config)
+    if before.content is None:
+        is_same = not text_of(now).strip()
+    else:
+        is_same = means_same(text_of(now), text_of(before))
+    if is_same:
+        config_file.restore(home.config, before, seen=now)
+
+
+def turn_apps_back(home: CodexHome, edit: Edit | None) -> bool:
+    """Take back that apps were turned on; return whether it was, False when the lines changed.
+
+    Raises:
+        ConfigProblem: the configuration cannot be read or written.
+    """
+
+    def back(text: str) -> str:
+        old = taken_back(text, edit)
+        # Exactly the text that turning on would make of it: nothing else is in the edit.
+        return old if old is not None and turn_apps_on(old) == text else text
+
+    return config_file.change(home.config, back) is not None
+
+
+def remove_if_empty(directory: Path) -> None:
+    """Remove a directory that has nothing in it."""
+    with suppress(OSError):
+        directory.rmdir()
+
+
+def text_of(config: ConfigFile) -> str:
+    """Return the configuration's text; an absent one is empty."""
+    return config.text if config.content is not None else ""

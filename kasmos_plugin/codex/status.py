@@ -1,0 +1,231 @@
+"""How our plugin stands in Codex, line by line. Looks, and changes nothing."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from kasmos_plugin import __version__, ports
+from kasmos_plugin.codex import config_file, plugin
+from kasmos_plugin.codex.client import (
+    MARKETPLACE_REMOVE,
+    OLDEST,
+    PLUGIN_REMOVE,
+    SERVER,
+    Codex,
+    is_too_old,
+)
+from kasmos_plugin.codex.features import AppsFeature, read_apps
+from kasmos_plugin.codex.home import INSTALL_CODEX, CodexHome
+from kasmos_plugin.codex.kept import text_of
+from kasmos_plugin.codex.place import Place, place_of
+from kasmos_plugin.codex.plan import command, has_shadow
+from kasmos_plugin.codex.tables import MARKETPLACE_TABLE, PLUGIN_TABLE, Tree, table
+from kasmos_plugin.codex.toml_text import parse
+from kasmos_plugin.contract.check import Check, CheckState
+from kasmos_plugin.errors import KasmosError
+from kasmos_plugin.repository import find_repository
+from kasmos_plugin.rules.text import clean
+
+INSTALL = "kas integrations codex install"
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Seen:
+    """What the checks look at; read once."""
+
+    home: CodexHome
+    codex: Codex | None
+    place: Place
+    port: int
+    text: str
+    cwd: Path
+
+
+def port_of(home: CodexHome) -> int:
+    """Return the port of MCP that the installation named; 7434 without one."""
+    record = place_of(home).record()
+    return record.port if record is not None else ports.MCP_PORT
+
+
+def look(home: CodexHome, codex: Codex | None, *, cwd: Path) -> list[Check]:
+    """Check the server that Codex will ask, the client, its configuration and our plugin.
+
+    `cwd` decides which project's configuration counts.
+    """
+    mcp = ports.check_serve("mcp", port_of(home), "--mcp-port", speaks_mcp=True)
+    checks = [mcp, _guarded("codex", lambda: _binary(codex)), _home(home)]
+    try:
+        text = text_of(config_file.read(home.config))
+        parse(text, name=str(home.config))
+    except KasmosError as error:
+        return [*checks, _failed("codex config", error)]
+    seen = _Seen(
+        home=home, codex=codex, place=place_of(home), port=port_of(home), text=text, cwd=cwd
+    )
+    checks.append(_check("codex config", "ok", f"'{home.config}' can be read"))
+    checks += [
+        _guarded("apps feature", lambda: _apps(seen)),
+        _guarded("marketplace", lambda: _marketplace(seen)),
+        _guarded("plugin", lambda: _plugin(seen)),
+        _guarded("plugin copy", lambda: _copy(seen)),
+        _guarded("plugin server", lambda: _server(seen)),
+    ]
+    return checks
+
+
+def _binary(codex: Codex | None) -> Check:
+    if codex is None:
+        return _check("codex", "failed", "there is no 'codex' on the PATH", INSTALL_CODEX)
+    version = codex.version()
+    told = f"{version} at '{codex.binary}'"
+    if is_too_old(version):
+        oldest = ".".join(map(str, OLDEST))
+        hint = f"{INSTALL_CODEX}@latest"
+        return _check("codex", "failed", f"{told}, too old: {oldest} or newer works", hint)
+    return _check("codex", "ok", told)
+
+
+def _home(home: CodexHome) -> Check:
+    told = f"'{home.path}' ({home.told_by})"
+    if home.path.is_dir():
+        return _check("codex home", "ok", told)
+    return _check("codex home", "warning", f"{told} does not exist yet", INSTALL)
+
+
+def _apps(seen: _Seen) -> Check:
+    name = str(seen.home.config)
+    apps = read_apps(seen.text, name=name)
+    if not apps.plugins_on:
+        hint = f"set features.plugins to true in '{name}'"
+        return _check("apps feature", "failed", "plugins are off: features.plugins = false", hint)
+    decided, source = _decided(seen, apps)
+    effective = seen.codex.features().get("apps") if seen.codex is not None else None
+    if effective is None:
+        effective = decided
+    elif effective != decided:
+        source = "by a setting that is in neither config.toml nor the project's"
+    if effective:
+        return _check("apps feature", "ok", f"on, {source}")
+    told = f"off, {source}: a host may leave the widget out; the tools and their text work"
+    return _check("apps feature", "warning", told, f"{INSTALL} --enable-apps")
+
+
+def _decided(seen: _Seen, apps: AppsFeature) -> tuple[bool, str]:
+    """Return whether apps are on by the files, and which line says so."""
+    for path in _project_files(seen):
+        found = read_apps(text_of(config_file.read(path)), name=str(path))
+        if found.decided_by != "default":
+            return found.is_on, f"by '{found.decided_by}' in '{path}' line {found.line}"
+    if apps.decided_by == "default":
+        return apps.is_on, "by default"
+    return apps.is_on, f"by '{apps.decided_by}' in '{seen.home.config}' line {apps.line}"
+
+
+def _project_files(seen: _Seen) -> Iterator[Path]:
+    """Yield the project configurations that count, the nearest first: of trusted projects alone."""
+    repository = find_repository(seen.cwd)
+    if repository is None:
+        return
+    projects = parse(seen.text, name=str(seen.home.config)).get("projects")
+    trusted = projects if isinstance(projects, dict) else {}
+    entries = [trusted.get(str(root)) for root in (repository.root, repository.main)]
+    if not any(isinstance(one, dict) and one.get("trust_level") == "trusted" for one in entries):
+        return
+    for directory in (seen.cwd, *seen.cwd.parents):
+        path = directory / ".codex" / "config.toml"
+        if path.is_file() and path != seen.home.config:
+            yield path
+        if directory == repository.root:
+            return
+
+
+def _marketplace(seen: _Seen) -> Check:
+    found = table(seen.text, MARKETPLACE_TABLE)
+    if found is None:
+        return _check("marketplace", "warning", "'kasmos' is not registered", INSTALL)
+    source = str(found.get("source", ""))
+    told = f"'{clean(source, 500)}'"
+    if found.get("source_type") == "local" and not Path(source).is_dir():
+        message = f"{told} is gone: Codex cannot list or add any plugin"
+        return _check("marketplace", "failed", message, INSTALL)
+    if source != str(seen.place.marketplace):
+        hint = f"{command(*PLUGIN_REMOVE)} && {command(*MARKETPLACE_REMOVE)} && {INSTALL}"
+        message = f"{told}, put in by hand; it has to stay there"
+        return _check("marketplace", "warning", message, hint)
+    different = plugin.differences(plugin.marketplace(seen.port), seen.place.marketplace)
+    if different:
+        message = f"{told} differs in {len(different)} files from kasmos {__version__}"
+        return _check("marketplace", "warning", message, INSTALL)
+    return _check("marketplace", "ok", told)
+
+
+def _plugin(seen: _Seen) -> Check:
+    found = table(seen.text, PLUGIN_TABLE)
+    if found is None:
+        return _check("plugin", "warning", "is not installed", INSTALL)
+    if found.get("enabled") is False:
+        hint = f"set enabled = true below [plugins.\"kasmos@kasmos\"] in '{seen.home.config}'"
+        return _check("plugin", "warning", "is installed, and switched off", hint)
+    return _check("plugin", "ok", "is installed and enabled")
+
+
+def _copy(seen: _Seen) -> Check:
+    copy = plugin.installed_copy(seen.home)
+    versions = sorted(one.name for one in copy.parent.glob("*")) if copy.parent.is_dir() else []
+    if table(seen.text, PLUGIN_TABLE) is None and not versions:
+        return _check("plugin copy", "warning", "Codex has none", INSTALL)
+    if copy.name not in versions:
+        found = ", ".join(clean(one, 40) for one in versions) or "none"
+        message = f"Codex has {found}, this kasmos is {__version__}"
+        return _check("plugin copy", "warning", message, INSTALL)
+    if different := plugin.differences(plugin.rendered(seen.port), copy):
+        message = f"{__version__}, not intact: {clean(', '.join(different), 200)}"
+        return _check("plugin copy", "warning", message, INSTALL)
+    return _check("plugin copy", "ok", f"{__version__}, intact")
+
+
+def _server(seen: _Seen) -> Check:
+    if (found := table(seen.text, PLUGIN_TABLE)) is not None and found.get("enabled") is False:
+        return _check("plugin server", "warning", "is off with the plugin")
+    if has_shadow(seen.text):
+        message = "[mcp_servers.kasmos] of yours hides the plugin's server"
+        hint = f"remove it from '{seen.home.config}'"
+        return _check("plugin server", "warning", message, hint)
+    if off := _switched_off(table(seen.text, PLUGIN_TABLE) or {}):
+        hint = f"look below [plugins.\"kasmos@kasmos\".mcp_servers.kasmos] in '{seen.home.config}'"
+        return _check("plugin server", "warning", f"a setting of yours says {off}", hint)
+    if seen.codex is None:
+        return _check("plugin server", "warning", "cannot be asked without codex", INSTALL_CODEX)
+    url = plugin.url(seen.port)
+    for server in seen.codex.servers():
+        if server.name == SERVER:
+            state: CheckState = "ok" if server.enabled and server.url == url else "warning"
+            message = f"{clean(server.url, 200)}{'' if server.enabled else ', switched off'}"
+            return _check("plugin server", state, message, "" if state == "ok" else INSTALL)
+    return _check("plugin server", "warning", "Codex does not list it", INSTALL)
+
+
+def _switched_off(settings: Tree) -> str:
+    """Return the user's setting that takes a tool of the monitor away; empty when none does."""
+    servers = settings.get("mcp_servers")
+    ours = servers.get(SERVER) if isinstance(servers, dict) else None
+    if not isinstance(ours, dict):
+        return ""
+    if ours.get("enabled") is False:
+        return "enabled = false"
+    return next((key for key in ("enabled_tools", "disabled_tools") if key in ours), "")
+
+
+def _guarded(name: str, look: Callable[[], Check]) -> Check:
+    try:
+        return look()
+    except KasmosError as error:
+        return _failed(name, error)
+
+
+def _failed(name: str, error: KasmosError) -> Check:
+    return _check(name, "failed", error.message, error.hint)
+
+
+def _check(name: str, state: CheckState, message: str, hint: str = "") -> Check:
+    return Check(name=name, state=state, message=clean(message, 600), hint=clean(hint, 600))

@@ -1,0 +1,108 @@
+"""Takes our plugin out of Codex, and out of the configuration what an installation had put in.
+
+Each step can be repeated: what failed half-way goes on from there.
+"""
+
+import shutil
+from contextlib import suppress
+
+from kasmos_plugin.codex import config_file
+from kasmos_plugin.codex.client import MARKETPLACE, PLUGIN, SERVER, Codex
+from kasmos_plugin.codex.edits import Edit
+from kasmos_plugin.codex.home import CodexHome
+from kasmos_plugin.codex.installer import APPS, Step, Tell
+from kasmos_plugin.codex.kept import keeping, remove_if_empty, text_of, turn_apps_back
+from kasmos_plugin.codex.place import Record, place_of
+from kasmos_plugin.codex.plan import is_ours
+from kasmos_plugin.codex.tables import (
+    MARKETPLACE_TABLE,
+    PLUGIN_TABLE,
+    TablePath,
+    put,
+    table,
+)
+from kasmos_plugin.codex.toml_text import ConfigProblem
+from kasmos_plugin.errors import KasmosError
+from kasmos_plugin.ports import MCP_PORT
+
+
+def uninstall(home: CodexHome, codex: Codex | None, tell: Tell) -> None:
+    """Take the plugin out. Without a Codex binary its tables and its copy are removed by hand.
+
+    Raises:
+        ForeignMarketplace: what is installed is not ours.
+        ConfigProblem: the configuration cannot be read or written.
+        KasmosError: a step failed.
+    """
+    place = place_of(home)
+    with place.alone():
+        record = place.record() or Record(home=str(home.path), port=MCP_PORT)
+        text = text_of(config_file.read(home.config))
+        is_ours(text, place.marketplace)
+        for path, name in ((PLUGIN_TABLE, "plugin"), (MARKETPLACE_TABLE, "marketplace")):
+            if table(text, path) is None:
+                tell(Step(name=name, state="same", message="is not in Codex"))
+                continue
+            _take_out(home, codex, path, record)
+            tell(Step(name=name, state="done", message="taken out of Codex"))
+        if edit := record.edits.get(APPS):
+            is_back = turn_apps_back(home, edit)
+            message = (
+                "off again, as before" if is_back else "left as they are: the line was changed"
+            )
+            tell(Step(name="apps", state="done" if is_back else "warning", message=message))
+        _tidy(home, record)
+        is_there = place.path.exists()
+        place.remove()
+        message = f"removed '{place.path}'" if is_there else "there was none"
+        tell(Step(name="copy", state="done" if is_there else "same", message=message))
+
+
+def overrides(home: CodexHome) -> list[str]:
+    """Return the user's own settings of the plugin, which go with it: `mcp_servers.kasmos`, …
+
+    Raises:
+        ConfigProblem: the configuration cannot be read.
+    """
+    found = table(text_of(config_file.read(home.config)), PLUGIN_TABLE) or {}
+    servers = found.get("mcp_servers")
+    inner = servers.get(SERVER) if isinstance(servers, dict) else None
+    named = [f"mcp_servers.{SERVER}.{key}" for key in inner] if isinstance(inner, dict) else []
+    return named + [key for key in found if key not in ("enabled", "mcp_servers")]
+
+
+def _take_out(home: CodexHome, codex: Codex | None, path: TablePath, record: Record) -> None:
+    undo = record.undo
+    if codex is not None:
+        run = codex.remove_plugin if path == PLUGIN_TABLE else codex.remove_marketplace
+        keeping(home, run, undo=undo)
+        return
+    config_file.change(home.config, lambda text: _without(text, path, undo))
+    if path == PLUGIN_TABLE:
+        shutil.rmtree(home.plugin_cache / MARKETPLACE / PLUGIN, ignore_errors=True)
+
+
+def _without(text: str, path: TablePath, undo: dict[TablePath, Edit]) -> str:
+    bare = put(text, path, None, undo=undo.get(path))
+    if bare is None:
+        raise ConfigProblem(
+            f"The table '{path[0]}.{path[1]}' cannot be removed without touching more.",
+            hint="remove it from config.toml by hand",
+        )
+    return bare
+
+
+def _tidy(home: CodexHome, record: Record) -> None:
+    """Remove what is empty now: Codex's folder for our marketplace, a configuration of ours."""
+    remove_if_empty(home.plugin_cache / MARKETPLACE / PLUGIN)
+    remove_if_empty(home.plugin_cache / MARKETPLACE)
+    config = config_file.read(home.config)
+    with suppress(OSError):
+        backup = config_file.backup_of(config)
+        if backup.read_bytes() == config.content:
+            backup.unlink()
+    if record.made_config and config.content is not None and not text_of(config).strip():
+        try:
+            config.target.unlink()
+        except OSError as error:
+            raise KasmosError(f"'{config.target}' cannot be removed: {error.strerror}.") from error
