@@ -77,8 +77,7 @@ class Launchd:
         return (("launchctl", "bootout", _target(service)),)
 
     def activate(self, service: str, *, is_restart: bool) -> None:
-        # launchd makes no directory for what a service says.
-        _log(service).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _make_directory(_log(service).parent)
         # A loaded agent is not loaded again, even when it does not run.
         self.deactivate(service)
         for command in self.activation(service, is_restart=False):
@@ -141,6 +140,17 @@ def _target(service: str) -> str:
 
 def _log(service: str) -> Path:
     return paths.logs_dir() / f"{service}.log"
+
+
+def _make_directory(logs: Path) -> None:
+    """Make the directory of what a service says: launchd does not."""
+    try:
+        logs.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise ManagerFailed(
+            f"The directory '{logs}' cannot be made: {error.strerror}.",
+            hint="set KASMOS_HOME to a directory of yours",
+        ) from error
 
 
 def _is_disabled(service: str) -> bool:

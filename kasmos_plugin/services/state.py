@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from kasmos_plugin.errors import KasmosError
 from kasmos_plugin.services import unit_file
-from kasmos_plugin.services.manager import Manager, NoServiceManager, manager_here
+from kasmos_plugin.services.manager import Manager, NoServiceManager, Running, manager_here
 from kasmos_plugin.services.units import DAEMON, SERVE, with_arguments
 
 NAMES = (SERVE, DAEMON)
@@ -41,11 +41,7 @@ def status(manager: Manager | None = None) -> tuple[ServiceState, ...]:
     try:
         found = manager if manager is not None else manager_here()
     except KasmosError as error:
-        why = error.why if isinstance(error, NoServiceManager) else error.message
-        return tuple(
-            ServiceState(name=name, manager="", detail=f"no service manager: {why}")
-            for name in NAMES
-        )
+        return tuple(ServiceState(name=name, manager="", detail=_words(error)) for name in NAMES)
     return tuple(_state(found, name) for name in NAMES)
 
 
@@ -57,9 +53,12 @@ def _state(manager: Manager, name: str) -> ServiceState:
         if arguments is None:
             detail = "not installed" if content is None else "the unit is not ours"
             return ServiceState(name=name, manager=manager.name, detail=detail, unit=str(path))
-        running = manager.look(name)
     except KasmosError as error:
         return ServiceState(name=name, manager=manager.name, detail=error.message, unit=str(path))
+    try:
+        running = manager.look(name)
+    except KasmosError as error:
+        running = Running(detail=_words(error))
     return ServiceState(
         name=name,
         manager=manager.name,
@@ -72,6 +71,12 @@ def _state(manager: Manager, name: str) -> ServiceState:
         unit=str(path),
         log_command=manager.log_command(name),
     )
+
+
+def _words(error: KasmosError) -> str:
+    if isinstance(error, NoServiceManager):
+        return f"no service manager: {error.why}"
+    return error.message
 
 
 def _content_now(manager: Manager, name: str, arguments: tuple[str, ...]) -> bytes | None:

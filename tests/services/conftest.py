@@ -83,6 +83,8 @@ def systemctl(
     unit_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[FakeSystemctl]:
     """A `systemctl` on PATH that answers; nothing is installed."""
+    if sys.platform != "linux":
+        pytest.skip("systemd is on Linux alone")
     directory = tmp_path / "bin"
     directory.mkdir()
     monkeypatch.setenv("PATH", str(directory), prepend=os.pathsep)

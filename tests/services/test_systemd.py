@@ -1,5 +1,6 @@
 """The user's systemd through `systemctl`: what it is told, and how its answers are read."""
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -137,6 +138,7 @@ def test_units_lie_where_the_user_configures(
     assert manager.unit_path("kasmos") == unit_dir / "kasmos.service"
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="systemd is on Linux alone")
 def test_without_systemctl_there_is_no_manager(
     unit_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
