@@ -17,7 +17,8 @@ from kasmos_plugin import ports
 from tests.cli.conftest import until
 from tests.services.user_manager import UserManager, user_manager, why_not
 
-pytestmark = pytest.mark.skipif(bool(why_not()), reason=f"no real systemd: {why_not()}")
+_WHY_NOT = why_not()
+pytestmark = pytest.mark.skipif(bool(_WHY_NOT), reason=f"no real systemd: {_WHY_NOT}")
 
 _AT_ONCE = "[Service]\nRestartSec=50ms\n"
 """A drop-in, so that nobody waits for a restart."""

@@ -100,9 +100,15 @@ def why_not() -> str:
     missing = [name for name in ("unshare", "nsenter", "setpriv", "bash") if not shutil.which(name)]
     if missing:
         return f"there is no {missing[0]}"
-    if _group() is None:
-        return "no control groups of version 2 are mounted"
-    return ""
+    group = _group()
+    if group is None or not os.access(group, os.W_OK):
+        return "no control groups of version 2 can be made"
+    # A container's root may be allowed none of it.
+    mounts = "mount -t tmpfs none /run && mount -t cgroup2 none /sys/fs/cgroup"
+    user = f"setpriv --reuid={NOBODY} --regid={NOBODY} --clear-groups true"
+    probe = ["unshare", "--mount", "--cgroup", "bash", "-c", f"{mounts} && {user}"]
+    done = subprocess.run(probe, capture_output=True, text=True, timeout=20, check=False)
+    return f"the namespaces are refused: {done.stderr.strip()}" if done.returncode else ""
 
 
 @contextmanager
