@@ -14,12 +14,16 @@ from pathlib import Path
 
 import pytest
 
+from kasmos_plugin.codex.plugin import differences, packaged
+
 ROOT = Path(__file__).parent.parent
 NEEDED = (
     "kasmos_plugin/py.typed",
     "kasmos_plugin/contract/live_status.schema.json",
     "kasmos_plugin/widget/assets/monitor.js",
     "kasmos_plugin/agent/shim.py",
+    "kasmos_plugin/codex/plugin/.codex-plugin/plugin.json",
+    "kasmos_plugin/codex/plugin/.mcp.json",
 )
 
 
@@ -51,6 +55,17 @@ def test_the_wheel_holds_the_package_and_what_it_reads(wheel: Path) -> None:
     assert not [name for name in names if name.startswith(("tests", "e2e", "web", "scripts"))]
 
 
+def test_the_wheel_holds_the_plugin_file_for_file(wheel: Path) -> None:
+    prefix = "kasmos_plugin/codex/plugin/"
+    with zipfile.ZipFile(wheel) as archive:
+        found = {
+            name.removeprefix(prefix): archive.read(name)
+            for name in archive.namelist()
+            if name.startswith(prefix)
+        }
+    assert found == dict(packaged())
+
+
 def test_the_installed_wheel_runs_the_demo_without_node(wheel: Path, tmp_path: Path) -> None:
     place = tmp_path / "empty"
     venv.create(place, with_pip=False)
@@ -71,6 +86,12 @@ def test_the_installed_wheel_runs_the_demo_without_node(wheel: Path, tmp_path: P
         "HOME": str(tmp_path),
         "KASMOS_HOME": str(tmp_path / "home"),
     }
+    # Without Codex the plugin of the wheel is written, and the way to put it in by hand is told.
+    bare = [str(place / "bin" / "kas"), "integrations", "codex", "install"]
+    told = subprocess.run(bare, env=env, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (told.returncode, "codex plugin add kasmos@kasmos" in told.stderr) == (1, True)
+    (written,) = (tmp_path / "home" / "data" / "codex").glob("*/marketplace/plugin")
+    assert differences(packaged(), written) == []
     up = subprocess.Popen(
         [str(place / "bin" / "kas"), "up", "--demo", "--port", "0", "--mcp-port", "0"],
         env=env,

@@ -3,6 +3,8 @@
 import http.server
 import json
 import os
+import pty
+import select
 import socket
 import subprocess
 import sys
@@ -477,6 +479,68 @@ def test_a_configuration_that_cannot_be_used_is_named_and_left_alone(
     assert kas.codex.config.read_bytes() == content
     status = kas.status()
     assert status.code == 1
+
+
+def test_at_a_terminal_it_shows_the_change_and_asks(kas: Kas, free_port: int) -> None:
+    config = kas.codex.config
+    config.write_bytes(QUIET + b"[features]\napps = false\n")
+    before = looks(kas.codex)
+    options = ("integrations", "codex", "install", "--mcp-port", str(free_port))
+    code, said = at_terminal(kas, *options, answers=("y", "n"))
+    assert code == 1
+    assert said.index("turn apps on?") < said.index("-apps = false") < said.index("go on?")
+    assert "nothing was changed" in said
+    assert looks(kas.codex) == before
+    assert not kas.marketplace.exists()
+    code, said = at_terminal(kas, *options, answers=("y", ""))
+    assert code == 0, said
+    assert b"apps = true" in config.read_bytes()
+    code, said = at_terminal(kas, *options, answers=())
+    assert (code, "nothing to change" in said) == (0, True)
+
+
+def test_at_a_terminal_it_asks_before_settings_of_the_user_go(kas: Kas, free_port: int) -> None:
+    config = kas.codex.config
+    kas.install("--mcp-port", str(free_port))
+    mine = '\n[plugins."kasmos@kasmos".mcp_servers.kasmos]\ndisabled_tools = ["live_status"]\n'
+    config.write_text(config.read_text() + mine)
+    code, said = at_terminal(kas, "integrations", "codex", "uninstall", answers=("",))
+    assert (code, "disabled_tools" in said) == (1, True)
+    assert mine in config.read_text()
+    code, said = at_terminal(kas, "integrations", "codex", "uninstall", answers=("y",))
+    assert code == 0, said
+    assert "kasmos" not in config.read_text()
+
+
+def at_terminal(kas: Kas, *arguments: str, answers: tuple[str, ...]) -> tuple[int, str]:
+    """Run a command on a pty, answer what it asks, and return its exit code and what it said."""
+    master, slave = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-m", "kasmos_plugin", *arguments],
+        env=kas.codex.env | {"KASMOS_HOME": str(kas.home), "TERM": "xterm"},
+        cwd=kas.codex.work,
+        stdin=slave,
+        stdout=slave,
+        stderr=slave,
+    )
+    os.close(slave)
+    said, left = "", list(answers)
+    try:
+        while select.select([master], [], [], 30)[0]:
+            try:
+                piece = os.read(master, 65_536).decode()
+            except OSError:
+                break
+            said += piece
+            if left and said.rstrip().endswith("]:"):
+                os.write(master, f"{left.pop(0)}\n".encode())
+                said += "\n"
+    finally:
+        os.close(master)
+        process.terminate()
+        process.wait(10)
+    assert not left, said
+    return process.returncode, said
 
 
 @contextmanager

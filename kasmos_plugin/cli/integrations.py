@@ -22,6 +22,7 @@ from kasmos_plugin.codex.plan import Plan, make_plan
 from kasmos_plugin.codex.status import look
 from kasmos_plugin.codex.uninstaller import overrides
 from kasmos_plugin.codex.uninstaller import uninstall as uninstall_plugin
+from kasmos_plugin.errors import Exit
 from kasmos_plugin.ports import MCP_PORT
 from kasmos_plugin.rules.text import clean, clean_block
 
@@ -104,7 +105,7 @@ def install(
         return
     if asks and plan.changes:
         print(_plan_text(plan))
-        click.confirm("go on?", default=True, abort=True, err=True)
+        _go_on(default=True)
     steps: list[Step] = []
     install_plugin(client, plan, _teller(steps, is_silent=as_json))
     following = _next(plan, steps)
@@ -156,7 +157,7 @@ def uninstall(codex_home: Path | None, yes: bool, as_json: bool) -> None:
     if lost := overrides(home):
         note(f"these settings of yours go with the plugin: {clean(', '.join(lost), 400)}")
         if not (yes or as_json) and sys.stdin.isatty():
-            click.confirm("go on?", default=False, abort=True, err=True)
+            _go_on(default=False)
     binary = find_binary()
     client = Codex(binary=binary, home=home) if binary is not None else None
     if client is None:
@@ -168,6 +169,13 @@ def uninstall(codex_home: Path | None, yes: bool, as_json: bool) -> None:
         echo_json({"changed": changed, "steps": [asdict(one) for one in steps]})
     elif changed:
         print("next: end threads of Codex that still show the monitor")
+
+
+def _go_on(*, default: bool) -> None:
+    """Ask; a no ends the command with exit code 1."""
+    if not click.confirm("go on?", default=default, err=True):
+        note("nothing was changed")
+        click.get_current_context().exit(Exit.FAILED)
 
 
 def _client(codex_home: Path | None) -> Codex:
