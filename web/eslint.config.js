@@ -12,7 +12,6 @@ const above = {
 const noHtml = [
   { selector: "MemberExpression[property.name=/^(innerHTML|outerHTML|insertAdjacentHTML|srcdoc)$/]", message: "Data is never HTML." },
   { selector: "CallExpression[callee.property.name=/^(write|writeln|createContextualFragment|parseFromString|setHTMLUnsafe)$/]", message: "Data is never HTML." },
-  { selector: "ImportDeclaration[source.value=/unsafe/]", message: "Data is never HTML." },
   { selector: "TemplateElement[value.raw=/\\.innerHTML|\\.srcdoc|style=/]", message: "No HTML from data, and no style attribute: the preview's policy forbids it." },
 ];
 const noCast = {
@@ -35,6 +34,8 @@ export default tseslint.config(
     },
   },
   { files: ["src/contract/parse.ts"], rules: { "no-restricted-syntax": ["error", ...noHtml] } },
+  // The one place where a template's own text, never a value, becomes markup.
+  { files: ["src/views/html.ts"], rules: { "no-restricted-syntax": ["error", noCast] } },
   ...Object.entries(above).map(([room, rooms]) => ({
     files: [`src/${room}/**/*.ts`],
     rules: {

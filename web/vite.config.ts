@@ -26,8 +26,6 @@ export default defineConfig(({ mode }) => {
       terserOptions: {
         ecma: 2020,
         compress: { passes: 3, pure_getters: true, unsafe_arrows: true },
-        // lit-html keeps these names for other copies of itself; a bundle holds one.
-        mangle: { properties: { regex: /^_\$/ } },
         format: { comments: false },
       },
       lib: {

@@ -1,5 +1,4 @@
 /** Wires a host, the poller, the state and the views together, once per mounted monitor. */
-import { render } from "lit-html";
 import type { DisplayMode, Scope } from "./contract/host";
 import type { Host } from "./host/host";
 import type { Clock, TimerId } from "./poll/clock";
@@ -10,10 +9,11 @@ import { derive, layout, looks } from "./state/derive";
 import { asking } from "./state/focus";
 import type { Ask } from "./state/prompts";
 import { reduce } from "./state/reducer";
-import type { Action, PaneFacts, State } from "./state/state";
+import type { Action, HostFacts, PaneFacts, State } from "./state/state";
 import { initialState } from "./state/state";
 import type { Acts } from "./views/acts";
 import { app } from "./views/app";
+import { render } from "./views/html";
 import { keepingFocus } from "./views/keeper";
 
 const TICK_MS = 1000;
@@ -22,11 +22,7 @@ const TICK_MS = 1000;
 export function mount(root: HTMLElement, host: Host, clock: Clock): () => void {
   const page = root.ownerDocument;
   const view = page.defaultView ?? window;
-  let state: State = initialState(
-    { name: host.name, problem: host.problem, modes: host.modes, canSend: host.sendPrompt !== undefined },
-    pane(),
-    host.scope,
-  );
+  let state: State = initialState(facts(), pane(), host.scope);
   let ticker: TimerId | null = null;
   let isDrawing = false;
   let isStopped = false;
@@ -35,11 +31,15 @@ export function mount(root: HTMLElement, host: Host, clock: Clock): () => void {
   let lastDrawn = state.snapshot;
   let lastHeight = 0;
   let lastPushed = host.pushed();
+  let lastScope = host.scope;
+  let lastVariables: Host["variables"];
+  let isBegun = false;
+  let hasChosen = false;
 
   const poller = new Poller(
     {
       clock,
-      refresh: () => host.refresh(asking(state)),
+      refresh: () => (isThere() ? host.refresh(asking(state)) : Promise.reject(new Error("gone"))),
       onSnapshot: (snapshot, isPolled) =>
         dispatch({ type: "snapshot", snapshot, at: clock.now(), isPolled }),
       onFailure: (problem) => dispatch({ type: "failure", problem }),
@@ -67,8 +67,19 @@ export function mount(root: HTMLElement, host: Host, clock: Clock): () => void {
   };
 
   function pane(): PaneFacts {
-    const { mode, visibility, theme, maxHeight } = host.environment();
-    return { mode, visibility: effectiveVisibility(visibility, page.hidden), theme, maxHeight };
+    const said = host.environment();
+    return { ...said, visibility: effectiveVisibility(said.visibility, page.hidden) };
+  }
+
+  function facts(): HostFacts {
+    const { name, problem, isReady, modes } = host;
+    return { name, problem, isReady, modes, canSend: host.sendPrompt !== undefined };
+  }
+
+  /** False once the page was written anew under the monitor, which then ends: no event tells it. */
+  function isThere(): boolean {
+    if (!root.isConnected) unmount();
+    return root.isConnected;
   }
 
   function dispatch(action: Action): void {
@@ -80,8 +91,13 @@ export function mount(root: HTMLElement, host: Host, clock: Clock): () => void {
 
   function choose(scope: Scope): void {
     if (isSameScope(scope, state.scope)) return;
-    dispatch({ type: "scope", scope });
+    hasChosen = true;
     host.saveState?.(scope);
+    select(scope);
+  }
+
+  function select(scope: Scope): void {
+    dispatch({ type: "scope", scope });
     poller.select(scope);
   }
 
@@ -95,18 +111,31 @@ export function mount(root: HTMLElement, host: Host, clock: Clock): () => void {
   }
 
   function hostChanged(): void {
+    if (host.scope !== lastScope) {
+      lastScope = host.scope;
+      // What a person chose stays.
+      if (!hasChosen) select(lastScope);
+    }
     const pushed = host.pushed();
     if (pushed !== lastPushed) {
       lastPushed = pushed;
       if (pushed !== undefined) poller.push(pushed);
     }
     paneChanged();
+    begin();
   }
 
   function paneChanged(): void {
-    const now = pane();
-    if (JSON.stringify(now) !== JSON.stringify(state.pane)) dispatch({ type: "pane", pane: now });
-    poller.show(now);
+    const now = { pane: pane(), host: facts() };
+    const { pane: before, host: known } = state;
+    if (JSON.stringify(now) !== JSON.stringify({ pane: before, host: known })) dispatch({ type: "pane", ...now });
+    poller.show(now.pane);
+  }
+
+  function begin(): void {
+    if (isBegun || !host.isReady || host.problem !== null) return;
+    isBegun = true;
+    poller.start(lastPushed);
   }
 
   /** Changes within one task are drawn together. */
@@ -120,6 +149,7 @@ export function mount(root: HTMLElement, host: Host, clock: Clock): () => void {
   }
 
   function drawNow(): void {
+    if (!isThere()) return;
     const mode = layout(state, view.innerWidth, view.innerHeight);
     dress(mode);
     const now = clock.now();
@@ -135,11 +165,16 @@ export function mount(root: HTMLElement, host: Host, clock: Clock): () => void {
   }
 
   function dress(mode: DisplayMode): void {
-    const { theme, maxHeight } = state.pane;
-    const { dataset } = page.documentElement;
+    const { theme, maxHeight, insets } = state.pane;
+    const { dataset, style } = page.documentElement;
     if (theme && dataset["theme"] !== theme) dataset["theme"] = theme;
     const limit = mode === "inline" && maxHeight !== null ? `${maxHeight}px` : "";
     if (root.style.maxHeight !== limit) root.style.maxHeight = limit;
+    if (root.style.padding !== insets) root.style.padding = insets;
+    if (host.variables === lastVariables) return;
+    for (const name of Object.keys(lastVariables ?? {})) style.removeProperty(name);
+    lastVariables = host.variables;
+    for (const [name, value] of Object.entries(lastVariables ?? {})) style.setProperty(name, value);
   }
 
   function tellHost(): void {
@@ -149,8 +184,10 @@ export function mount(root: HTMLElement, host: Host, clock: Clock): () => void {
       lastBadge = text;
       host.setBadge?.(now);
     }
+    // Reading a height lays the page out, so only where somebody wants it.
+    if (!host.reportHeight || state.pane.mode !== "inline") return;
     const height = Math.ceil(root.scrollHeight);
-    if (host.reportHeight && state.pane.mode === "inline" && height > 0 && height !== lastHeight) {
+    if (height > 0 && height !== lastHeight) {
       lastHeight = height;
       host.reportHeight(height);
     }
@@ -163,20 +200,30 @@ export function mount(root: HTMLElement, host: Host, clock: Clock): () => void {
     ticker = isSeen ? clock.after(TICK_MS, draw) : null;
   }
 
+  /** Links are the host's to open, where it takes them. */
+  function follow(event: Event): void {
+    const link = event.target instanceof Element ? event.target.closest("a") : null;
+    if (link && host.openLink?.(link.href)) event.preventDefault();
+  }
+
   const stopListening = host.subscribe(hostChanged);
   page.addEventListener("visibilitychange", paneChanged);
   view.addEventListener("resize", draw);
+  root.addEventListener("click", follow);
+  host.onEnd?.(unmount);
   drawNow();
-  if (host.problem === null) poller.start(lastPushed);
+  begin();
+  return unmount;
 
-  return function unmount(): void {
+  function unmount(): void {
     if (isStopped) return;
     isStopped = true;
     poller.stop();
     stopListening();
     page.removeEventListener("visibilitychange", paneChanged);
     view.removeEventListener("resize", draw);
+    root.removeEventListener("click", follow);
     if (ticker !== null) clock.cancel(ticker);
     render(null, root);
-  };
+  }
 }

@@ -1,10 +1,11 @@
-import { render } from "lit-html";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Scope } from "../src/contract/host";
 import type { Badge } from "../src/contract/live_status.gen";
+import type { Host } from "../src/host/host";
 import { injectedHost } from "../src/host/injected";
 import { mount } from "../src/mount";
 import { browserClock } from "../src/poll/clock";
+import { render } from "../src/views/html";
 import { fixture } from "./fixtures";
 
 /** A host as a page would write one, with everything that the monitor did to it. */
@@ -51,7 +52,7 @@ class FakeHost {
   }
 }
 
-vi.mock("lit-html", { spy: true });
+vi.mock("../src/views/html", { spy: true });
 
 let host: FakeHost;
 let root: HTMLElement;
@@ -311,6 +312,121 @@ test("the theme is the host's, also when it changes", async () => {
   expect(document.documentElement.dataset["theme"]).toBe("dark");
   await host.set({ theme: "light" });
   expect(document.documentElement.dataset["theme"]).toBe("light");
+});
+
+describe("a host that is found out about later", () => {
+  let refreshed: Scope[];
+  let told: () => void;
+  let late: { -readonly [K in keyof Host]: Host[K] };
+
+  beforeEach(() => {
+    refreshed = [];
+    told = () => undefined;
+    late = {
+      ...injectedHost(new FakeHost()),
+      name: "mcp_apps",
+      isReady: false,
+      subscribe(listener) {
+        told = listener;
+        return () => undefined;
+      },
+      refresh(scope) {
+        refreshed.push(scope);
+        return Promise.resolve(fixture("agents_3"));
+      },
+    };
+  });
+
+  async function change(facts: Partial<Host>): Promise<void> {
+    Object.assign(late, facts);
+    told();
+    await pass(0);
+  }
+
+  test("is asked once, when it is ready, for what the tool was called with", async () => {
+    unmount = mount(root, late, browserClock);
+    await pass(4000);
+    expect([refreshed, text(".card")]).toEqual([[], expect.stringContaining("waiting for the host")]);
+    await change({ isReady: true, scope: { project: "demo", task: "api-cleanup" } });
+    await change({ pushed: () => fixture("agents_3") });
+    expect(refreshed).toEqual([{ project: "demo", task: "api-cleanup" }]);
+    await pass(2000);
+    expect(refreshed.length).toBe(2);
+  });
+
+  test("may turn out to be none, and then one after all", async () => {
+    unmount = mount(root, late, browserClock);
+    await change({ problem: "no host answers here" });
+    await pass(60_000);
+    expect(refreshed).toEqual([]);
+    expect(text(".card")).toContain("offline no host answers here · open the monitor in a browser kas monitor open");
+    await change({ problem: null, isReady: true });
+    expect([refreshed, text(".fresh")]).toEqual([[{}], "live"]);
+  });
+
+  test("never changes what a person chose", async () => {
+    await change({ isReady: true });
+    unmount = mount(root, late, browserClock);
+    await pass(0);
+    all(".tasks button")[0]?.click();
+    await change({ scope: { project: "other" } });
+    await pass(2000);
+    expect(refreshed.at(-1)).toEqual({ project: "demo", task: "api-cleanup" });
+  });
+
+  test("changes the modes that can be asked for", async () => {
+    await change({ isReady: true, modes: ["inline"] });
+    unmount = mount(root, late, browserClock);
+    await pass(0);
+    const labels = (): readonly (string | null)[] => all(".mode").map((each) => each.getAttribute("aria-label"));
+    expect(labels()).toEqual(["show as inline"]);
+    await change({ modes: ["pip", "inline"] });
+    expect(labels()).toEqual(["show as pip", "show as inline"]);
+  });
+
+  test("dresses the page while it says how, and leaves nothing of what it no longer says", async () => {
+    await change({ isReady: true, variables: { "--color-text-primary": "#123", "--font-sans": "Inter" } });
+    unmount = mount(root, late, browserClock);
+    const { style } = document.documentElement;
+    expect(style.getPropertyValue("--color-text-primary")).toBe("#123");
+    const said = late.environment();
+    await change({ variables: { "--font-sans": "Lato" }, environment: () => ({ ...said, insets: "1px 2px 3px 4px" }) });
+    expect([style.getPropertyValue("--color-text-primary"), style.getPropertyValue("--font-sans")]).toEqual(["", "Lato"]);
+    expect(root.style.padding).toBe("1px 2px 3px 4px");
+  });
+
+  test("ends the monitor", async () => {
+    let end = (): void => undefined;
+    await change({ isReady: true, onEnd: (given) => (end = given) });
+    unmount = mount(root, late, browserClock);
+    await pass(0);
+    end();
+    await pass(60_000);
+    expect([refreshed.length, root.textContent, vi.getTimerCount()]).toEqual([1, "", 0]);
+  });
+
+  test("opens the links that it takes", async () => {
+    const openLink = vi.fn(() => true);
+    const tasks = fixture("reviewing").tasks?.map((task) => ({ ...task, pr_url: "https://a.example/1" })) ?? [];
+    const answer = Promise.resolve(fixture("reviewing", { tasks }));
+    await change({ isReady: true, openLink, refresh: () => answer });
+    unmount = mount(root, late, browserClock);
+    await pass(0);
+    const click = new Event("click", { bubbles: true, cancelable: true });
+    one("a[href]").dispatchEvent(click);
+    expect([openLink.mock.calls, click.defaultPrevented]).toEqual([[["https://a.example/1"]], true]);
+    openLink.mockReturnValue(false);
+    const other = new Event("click", { bubbles: true, cancelable: true });
+    one("a[href]").dispatchEvent(other);
+    expect(other.defaultPrevented).toBe(false);
+  });
+});
+
+test("a page written anew ends the monitor that it held, without an event", async () => {
+  await open();
+  document.body.replaceChildren();
+  await pass(60_000);
+  expect([host.asked.length, host.listeners.size, vi.getTimerCount()]).toEqual([1, 0, 0]);
 });
 
 test("unmounting leaves no timer, no listener and no content", async () => {

@@ -8,6 +8,7 @@ import { SHAPES } from "./shapes.gen";
 export const SCHEMA_VERSION = 2;
 /** The longest name that is kept of a scope; names in the store are shorter. */
 const SCOPE_LIMIT = 1000;
+const NO_REASON = "the server reported an error";
 
 /** What an answer to `refresh` turned out to be. */
 export type Reply =
@@ -31,7 +32,7 @@ export function isMethod(value: unknown): value is (...args: unknown[]) => unkno
   return typeof value === "function";
 }
 
-/** Reads an answer: a bare snapshot, a tool result around one, or either as JSON text. */
+/** Reads an answer: a bare snapshot, a tool result around one or its text, or any as JSON text. */
 export function parseReply(value: unknown): Reply {
   let answer = value;
   if (typeof answer === "string") {
@@ -45,6 +46,9 @@ export function parseReply(value: unknown): Reply {
   if (answer["isError"] === true) return parseError(answer);
   if (isRecord(answer["structuredContent"])) return parseSnapshot(answer["structuredContent"]);
   if (typeof answer["result"] === "string") return parseReply(answer["result"]);
+  // Some hosts pass on the text alone.
+  const text = firstText(answer["content"]);
+  if (text !== undefined) return parseReply(text);
   return parseSnapshot(answer);
 }
 
@@ -79,15 +83,15 @@ function parseError(answer: Readonly<Record<string, unknown>>): Reply {
   return {
     kind: "error",
     code: typeof code === "string" ? code : "failed",
-    message: typeof message === "string" ? message : firstText(answer["content"]),
+    message: (typeof message === "string" ? message : firstText(answer["content"]) ?? NO_REASON).slice(0, 500),
     projects: Array.isArray(names) ? names.filter((name) => typeof name === "string") : [],
   };
 }
 
-function firstText(content: unknown): string {
+function firstText(content: unknown): string | undefined {
   const first: unknown = Array.isArray(content) ? content[0] : undefined;
   const text = isRecord(first) ? first["text"] : undefined;
-  return typeof text === "string" ? text.slice(0, 500) : "the server reported an error";
+  return typeof text === "string" ? text : undefined;
 }
 
 class Mismatch extends Error {}

@@ -1,20 +1,14 @@
-/**
- * Which host there is: an injected one, else the Apps SDK, else none. MCP Apps has its place after
- * these two: a host that answers `ui/initialize`.
- */
-import type { Host } from "./host";
-import { unusableHost } from "./host";
+/** Which host there is: an injected one, else the Apps SDK, else MCP Apps around a frame, else none. */
+import type { Host, HostPage } from "./host";
+import { NO_HOST, unusableHost } from "./host";
 import { injectedHost } from "./injected";
+import { mcpAppsHost } from "./mcp_apps";
 import { isOpenai, openaiHost } from "./openai";
 
-/** The globals of a page that may hold a host. */
-export interface HostGlobals {
-  readonly kasmosMonitorHost?: unknown;
-  readonly openai?: unknown;
-}
-
-export function chooseHost(globals: HostGlobals & EventTarget): Host {
-  if (globals.kasmosMonitorHost !== undefined) return injectedHost(globals.kasmosMonitorHost);
-  if (isOpenai(globals.openai)) return openaiHost(globals.openai, globals);
-  return unusableHost("none", "no host answers here", {});
+/** Reads what the page's window holds; speaks with the window around it only where nothing is held. */
+export function chooseHost(page: HostPage): Host {
+  if (page.kasmosMonitorHost !== undefined) return injectedHost(page.kasmosMonitorHost);
+  if (isOpenai(page.openai)) return openaiHost(page.openai, page);
+  if (page.parent !== page) return mcpAppsHost(page);
+  return unusableHost("none", NO_HOST, {});
 }

@@ -26,6 +26,7 @@ export function injectedHost(given: unknown): Host {
   return {
     name: "injected",
     problem: null,
+    isReady: true,
     modes: host.requestDisplayMode ? MODES : [],
     scope: kept.project || kept.task ? kept : parseScope(host.input),
     environment: () => readEnvironment(host),

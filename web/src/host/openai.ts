@@ -1,13 +1,9 @@
 /** The Apps SDK: `window.openai`. Each global is looked for before it is used. */
-import type { DisplayMode } from "../contract/host";
 import { isMethod, isRecord, parseScope } from "../contract/parse";
 import type { Host } from "./host";
-import { readEnvironment, sendResult } from "./host";
+import { readEnvironment, REFRESH_TOOL, SDK_MODES, sendResult } from "./host";
 
-const TOOL = "refresh_monitor";
 const GLOBALS_CHANGED = "openai:set_globals";
-/** The Apps SDK knows no sidebar. */
-const MODES: readonly DisplayMode[] = ["pip", "inline", "fullscreen"];
 
 type Method = (...args: unknown[]) => unknown;
 
@@ -27,15 +23,20 @@ export function openaiHost(openai: Readonly<Record<string, unknown>>, target: Ev
   const request = method("requestDisplayMode");
   const save = method("setWidgetState");
   const report = method("notifyIntrinsicHeight");
+  const open = method("openExternal");
   return {
     name: "openai",
     problem: null,
-    modes: request ? MODES : [],
+    isReady: true,
+    modes: request ? SDK_MODES : [],
     scope: kept.project || kept.task ? kept : parseScope(openai["toolInput"]),
-    environment: () => readEnvironment(openai),
+    environment() {
+      const area = openai["safeArea"];
+      return readEnvironment(openai, isRecord(area) ? area["insets"] : undefined);
+    },
     pushed: () => openai["toolOutput"] ?? undefined,
     async refresh({ project = "", task = "" }) {
-      return await method("callTool")?.(TOOL, { project, task });
+      return await method("callTool")?.(REFRESH_TOOL, { project, task });
     },
     subscribe(listener) {
       target.addEventListener(GLOBALS_CHANGED, listener);
@@ -53,6 +54,12 @@ export function openaiHost(openai: Readonly<Record<string, unknown>>, target: Ev
       },
     }),
     ...(send && { sendPrompt: (prompt) => sendResult(() => send({ prompt })) }),
+    ...(open && {
+      openLink(href) {
+        open({ href });
+        return true;
+      },
+    }),
     ...(report && { reportHeight: (height) => void report(height) }),
   };
 }

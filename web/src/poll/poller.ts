@@ -49,7 +49,7 @@ export class Poller {
   #settledAt: number;
   #flight: Flight | null = null;
   #isQueued = false;
-  #isStopped = false;
+  #isRunning = false;
   #failures = 0;
   #jitter = 0;
   #sent = 0;
@@ -68,13 +68,14 @@ export class Poller {
 
   /** Begins: with exactly one request at once, or, given a first snapshot, with the first tick. */
   start(initial: unknown): void {
+    this.#isRunning = true;
     if (initial === undefined || !this.push(initial)) this.refresh();
     else this.#schedule();
   }
 
   /** Asks at once; during a request, once more after it. */
   refresh(): void {
-    if (this.#isStopped || this.#pane.visibility === "hidden") return;
+    if (!this.#isRunning || this.#pane.visibility === "hidden") return;
     if (this.#flight) this.#isQueued = true;
     else this.#send();
   }
@@ -99,7 +100,7 @@ export class Poller {
 
   /** Takes a result that the host gave unasked, if it is newer than what is shown. */
   push(value: unknown): boolean {
-    if (this.#isStopped) return false;
+    if (!this.#isRunning) return false;
     const reply = parseReply(value);
     if (reply.kind !== "snapshot" || !this.#isSelected(reply.snapshot)) return false;
     const at = Date.parse(reply.snapshot.generated_at);
@@ -110,7 +111,7 @@ export class Poller {
   }
 
   stop(): void {
-    this.#isStopped = true;
+    this.#isRunning = false;
     this.#isQueued = false;
     this.#clearTimer();
     if (this.#flight) this.#options.clock.cancel(this.#flight.timeout);
@@ -137,7 +138,7 @@ export class Poller {
   }
 
   #answer(number: number, scope: Scope, value: unknown): void {
-    if (this.#isStopped) return;
+    if (!this.#isRunning) return;
     const reply = parseReply(value);
     if (reply.kind !== "snapshot") {
       this.#fail(number, scope, reply);
@@ -155,7 +156,7 @@ export class Poller {
   }
 
   #fail(number: number, scope: Scope, failure: Failure): void {
-    if (this.#isStopped || this.#flight?.number !== number) return;
+    if (!this.#isRunning || this.#flight?.number !== number) return;
     const counts = isSameScope(scope, this.#scope);
     if (counts) {
       this.#failures += 1;
@@ -188,7 +189,7 @@ export class Poller {
   #schedule(): void {
     this.#clearTimer();
     const base = cadence(this.#pane.mode, this.#pane.visibility);
-    if (this.#isStopped || base === null) {
+    if (!this.#isRunning || base === null) {
       this.#options.onSchedule(null);
       return;
     }

@@ -7,14 +7,22 @@ import type { Ask } from "./prompts";
 import type { Situation } from "./situation";
 import { situation } from "./situation";
 import type { Asked, State } from "./state";
+import { dates } from "./words";
 
 export interface Frame {
   readonly state: State;
   readonly situation: Situation;
   readonly status: LiveStatus | null;
   readonly focus: Focus | null;
+  readonly times: Times;
   /** How a message fared; undefined while it can be sent (again). */
   readonly fate: (ask: Ask) => Asked | undefined;
+}
+
+/** What times are told by: ages from the server's clock, dates as the person writes them. */
+export interface Times {
+  readonly now: string;
+  readonly dates: Intl.DateTimeFormat;
 }
 
 /** A sent message may be sent again after this long. */
@@ -28,6 +36,7 @@ export function derive(state: State, now: number): Frame {
     situation: situation(state, now),
     status,
     focus: status && status.project ? focus(state, status) : null,
+    times: { now: status?.generated_at ?? "", dates: dates(state.pane.locale, state.pane.timeZone) },
     fate({ key }) {
       const asked = state.asked[key];
       return asked && (asked.result === "sending" || now - asked.at < ASKED_MS) ? asked : undefined;
@@ -37,9 +46,9 @@ export function derive(state: State, now: number): Frame {
 
 /** Equal for two frames of one snapshot that show the same. */
 export function looks({ state, situation }: Frame, now: number): string {
-  const { pane, scope, followed, announcement, folded, asked } = state;
+  const { host, pane, scope, followed, announcement, folded, asked } = state;
   const recent = Object.values(asked).filter(({ at }) => now - at < ASKED_MS);
-  return JSON.stringify([situation, pane, scope, followed, announcement, [...folded], recent]);
+  return JSON.stringify([situation, host, pane, scope, followed, announcement, [...folded], recent]);
 }
 
 /** The layout: what the host asked for, but the sidebar's where a full pane is narrow and tall. */

@@ -10,7 +10,7 @@ const ASKED_LIMIT = 200;
 export function reduce(state: State, action: Action): State {
   switch (action.type) {
     case "pane":
-      return { ...state, pane: action.pane };
+      return { ...state, pane: action.pane, host: action.host };
     case "scope":
       return selected(state, action.scope);
     case "snapshot":

@@ -39,7 +39,9 @@ export function situation(state: State, now: number): Situation {
   const { host, snapshot, problem } = state;
   if (host.problem !== null) return withoutHost(host.name, host.problem);
   if (problem) return troubled(state, problem, now);
-  if (!snapshot) return say("loading", "loading", "asking for the first snapshot");
+  if (!snapshot) {
+    return say("loading", "loading", host.isReady ? "asking for the first snapshot" : "waiting for the host");
+  }
   return answered(state, snapshot, now);
 }
 
@@ -53,7 +55,7 @@ function say(
 }
 
 function withoutHost(name: string, problem: string): Situation {
-  if (name !== "none") {
+  if (name === "injected") {
     return say("incompatible", "incompatible", `${problem} · update one of them`);
   }
   return say("offline", "offline", `${problem} · open the monitor in a browser`, {

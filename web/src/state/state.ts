@@ -25,6 +25,7 @@ export interface HostFacts {
   readonly name: string;
   /** Why nothing can work here, else null. */
   readonly problem: string | null;
+  readonly isReady: boolean;
   readonly modes: readonly DisplayMode[];
   readonly canSend: boolean;
 }
@@ -34,6 +35,9 @@ export interface PaneFacts {
   readonly visibility: Visibility;
   readonly theme: Theme | null;
   readonly maxHeight: number | null;
+  readonly insets: string;
+  readonly locale: string | null;
+  readonly timeZone: string | null;
 }
 
 export interface State {
@@ -56,7 +60,7 @@ export interface State {
 }
 
 export type Action =
-  | { readonly type: "pane"; readonly pane: PaneFacts }
+  | { readonly type: "pane"; readonly pane: PaneFacts; readonly host: HostFacts }
   | { readonly type: "scope"; readonly scope: Scope }
   | {
       readonly type: "snapshot";

@@ -35,6 +35,26 @@ export function age(at: string, now: string): string {
   return span(Date.parse(now) - Date.parse(at));
 }
 
+/** Making one costs as much as writing a hundred dates. */
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+/** Writes a moment out. A locale or time zone that this browser does not know counts as not said. */
+export function dates(locale: string | null, timeZone: string | null): Intl.DateTimeFormat {
+  const key = JSON.stringify([locale, timeZone]);
+  const format = formats.get(key) ?? dateFormat(locale, timeZone);
+  formats.set(key, format);
+  return format;
+}
+
+function dateFormat(locale: string | null, timeZone: string | null): Intl.DateTimeFormat {
+  const style = { dateStyle: "medium", timeStyle: "medium" } as const;
+  try {
+    return new Intl.DateTimeFormat(locale ?? undefined, { ...style, ...(timeZone && { timeZone }) });
+  } catch {
+    return new Intl.DateTimeFormat(undefined, style);
+  }
+}
+
 /** The parts that say something, joined. */
 export function joined(separator: string, ...parts: readonly (string | undefined)[]): string {
   return parts.filter((part) => part).join(separator);

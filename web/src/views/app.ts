@@ -1,20 +1,20 @@
 /** The whole of the monitor for one frame: the chosen view and the live region. */
-import { html } from "lit-html";
-import type { TemplateResult } from "lit-html";
 import type { DisplayMode } from "../contract/host";
 import type { Frame } from "../state/derive";
 import type { Acts } from "./acts";
 import { fullscreen } from "./fullscreen";
+import { html } from "./html";
+import type { Template } from "./html";
 import { inline } from "./inline";
 import { pip } from "./pip";
 
 /** The live region stands first and always, so that it is known before it speaks. */
-export function app(frame: Frame, act: Acts, mode: DisplayMode): TemplateResult {
+export function app(frame: Frame, act: Acts, mode: DisplayMode): Template {
   return html`<div class="aloud" role="status" aria-live="polite">${frame.state.announcement}</div>
     <main class="pane mode-${mode} is-${frame.situation.kind}" aria-label="kasmos monitor">${view(frame, act, mode)}</main>`;
 }
 
-function view(frame: Frame, act: Acts, mode: DisplayMode): TemplateResult {
+function view(frame: Frame, act: Acts, mode: DisplayMode): Template {
   switch (mode) {
     case "pip":
       return pip(frame, act);

@@ -1,10 +1,10 @@
 /** Everything. The same sections serve the sidebar, which stacks them. */
-import { html, nothing } from "lit-html";
-import type { TemplateResult } from "lit-html";
 import { agentsLine, waitingTotal } from "../state/agents";
 import type { Frame } from "../state/derive";
 import { joined } from "../state/words";
 import type { Acts } from "./acts";
+import { html, nothing } from "./html";
+import type { Template } from "./html";
 import { agentTable } from "./parts/agents";
 import { attentionList } from "./parts/attention";
 import { eventList } from "./parts/events";
@@ -15,8 +15,8 @@ import { section } from "./parts/section";
 import { taskSelect } from "./parts/select";
 import { taskList } from "./parts/tasks";
 
-export function fullscreen(frame: Frame, act: Acts): TemplateResult {
-  const { situation, status, focus } = frame;
+export function fullscreen(frame: Frame, act: Acts): Template {
+  const { situation, status, focus, times } = frame;
   if (!status || situation.kind === "no_projects") {
     return html`${header(frame, act)}${status ? banner(frame, act) : nothing}${card(frame, act)}`;
   }
@@ -29,7 +29,7 @@ export function fullscreen(frame: Frame, act: Acts): TemplateResult {
       ${section(frame, act, "tasks", `${status.lifecycle.total} active`, taskList(status, focus, act))}
       ${section(frame, act, "focus", "", html`<label class="pick">task ${taskSelect(status, focus, act)}</label>${focusPanel(frame, act)}`)}
     </div>
-    ${section(frame, act, "agents", agentsLine(status), agentTable(status))}
-    ${section(frame, act, "events", "", eventList(status))}
+    ${section(frame, act, "agents", agentsLine(status), agentTable(status, times))}
+    ${section(frame, act, "events", "", eventList(status, times))}
     <footer>${joined(" · ", status.uptime && `daemon up ${status.uptime}`, status.repo_count ? `repositories ${status.repo_count}` : "")}</footer>`;
 }

@@ -1,9 +1,9 @@
 /** The pane inside a conversation: what waits, where everything is, and one task's progress. */
-import { html, nothing } from "lit-html";
-import type { TemplateResult } from "lit-html";
 import { agentsLine, areAgentsKnown } from "../state/agents";
 import type { Frame } from "../state/derive";
 import type { Acts } from "./acts";
+import { html, nothing } from "./html";
+import type { Template } from "./html";
 import { attentionList } from "./parts/attention";
 import { focusLine } from "./parts/focus";
 import { banner, card, header } from "./parts/header";
@@ -13,7 +13,7 @@ import { taskSelect } from "./parts/select";
 
 const MOST_ROWS = 3;
 
-export function inline(frame: Frame, act: Acts): TemplateResult {
+export function inline(frame: Frame, act: Acts): Template {
   const { situation, status, focus } = frame;
   if (!status || situation.kind === "no_projects") {
     return html`${header(frame, act)}${status ? banner(frame, act) : nothing}${card(frame, act)}`;

@@ -1,11 +1,11 @@
 /** The rail: three lines that can be read at 240 × 80. */
-import { html, nothing } from "lit-html";
-import type { TemplateResult } from "lit-html";
 import type { TaskSummary } from "../contract/live_status.gen";
 import { areAgentsKnown, runningLine, waitingLine, waitingTotal } from "../state/agents";
 import type { Frame } from "../state/derive";
 import { kindWords, waveWords } from "../state/words";
 import type { Acts } from "./acts";
+import { html, nothing } from "./html";
+import type { Template } from "./html";
 import { modeButtons, situationMark } from "./parts/header";
 import { lifecycle } from "./parts/lifecycle";
 import { mark } from "./parts/mark";
@@ -14,7 +14,7 @@ import { name, progress, when } from "./parts/text";
 
 const HEADING = html`<h1 class="aloud">kasmos</h1>`;
 
-export function pip(frame: Frame, act: Acts): TemplateResult {
+export function pip(frame: Frame, act: Acts): Template {
   const { situation, status, focus } = frame;
   if (!status || situation.kind === "choose_project" || situation.kind === "no_projects") {
     return html`<div class="rail">${HEADING}
@@ -42,13 +42,13 @@ function readyWords({ status, pr_check_status: checks }: TaskSummary): string {
 }
 
 /** Who waits and since when; else that all moves, or since when nothing does. */
-function headline({ status, situation }: Frame): TemplateResult {
+function headline({ status, situation, times }: Frame): Template {
   if (!status) return html`${nothing}`;
   const waiting = waitingTotal(status);
   const [first] = status.attention;
   if (waiting && first) {
     const title = `${first.task || "an"} ${kindWords(first.kind)}`;
-    return html`<span class="what strong is-wait" title=${title}>${mark("wait")}<span>${waitingLine(waiting)}<span class="wide"> for you</span></span>${when(first.since, status.generated_at)}</span>`;
+    return html`<span class="what strong is-wait" title=${title}>${mark("wait")}<span>${waitingLine(waiting)}<span class="wide"> for you</span></span>${when(first.since, times)}</span>`;
   }
   if (situation.kind === "nothing_here") return html`<span class="what strong">${mark("pending")}<span>nothing here yet</span></span>`;
   if (!areAgentsKnown(status)) return html`<span class="what strong">${mark("unknown")}<span>nothing waits in the store</span></span>`;
@@ -56,5 +56,5 @@ function headline({ status, situation }: Frame): TemplateResult {
     return html`<span class="what strong is-run">${mark("run")}<span>all moving</span></span>`;
   }
   const [last] = status.events ?? [];
-  return html`<span class="what strong">${mark("quiet")}<span>idle</span>${last ? html` <span class="dim">since</span> ${when(last.at, status.generated_at)}` : nothing}</span>`;
+  return html`<span class="what strong">${mark("quiet")}<span>idle</span>${last ? html` <span class="dim">since</span> ${when(last.at, times)}` : nothing}</span>`;
 }

@@ -12,6 +12,7 @@ describe("a snapshot", () => {
     expect(parseReply({ structuredContent: raw["empty"], content: [] })).toEqual(expected);
     expect(parseReply(JSON.stringify({ structuredContent: raw["empty"] }))).toEqual(expected);
     expect(parseReply({ result: JSON.stringify(raw["empty"]) })).toEqual(expected);
+    expect(parseReply({ content: [{ type: "text", text: JSON.stringify(raw["empty"]) }] })).toEqual(expected);
   });
 
   test("loses unknown keys and nulls, and shares nothing with what a host may change later", () => {

@@ -1,10 +1,13 @@
 import { describe, expect, test, vi } from "vitest";
 import { chooseHost } from "../../src/host/choose";
-import type { HostGlobals } from "../../src/host/choose";
+import { FakePage } from "./page";
 
-function page(globals: HostGlobals): HostGlobals & EventTarget {
-  return Object.assign(new EventTarget(), globals);
+function page(globals: object, around: FakePage | null = null): FakePage {
+  return new FakePage(globals, around);
 }
+
+/** What a host that says nothing more leaves open. */
+const UNSAID = { insets: "", locale: null, timeZone: null };
 
 function injected(more: object = {}): object {
   return {
@@ -27,6 +30,16 @@ describe("which host", () => {
   test("is the Apps SDK only where it can call tools", () => {
     expect(chooseHost(page({ openai: { callTool: vi.fn() } })).name).toBe("openai");
     expect(chooseHost(page({ openai: {} })).name).toBe("none");
+    expect(chooseHost(page({ openai: {} }, page({}))).name).toBe("mcp_apps");
+  });
+
+  test("is MCP Apps only in a frame, and after the other two", () => {
+    const around = page({});
+    const openai = { callTool: vi.fn() };
+    const names = [{}, { openai }, { openai, kasmosMonitorHost: injected() }].map((globals) => chooseHost(page(globals, around)).name);
+    expect(names).toEqual(["mcp_apps", "openai", "injected"]);
+    expect(around.posted.length).toBe(1);
+    expect(chooseHost(page({})).name).toBe("none");
   });
 
   test.each([2, "1", undefined])("of contract version %s is incompatible", (contractVersion) => {
@@ -39,9 +52,9 @@ describe("an injected host", () => {
   test("is read again each time, and what it does not say is null", () => {
     const given: Record<string, unknown> = { ...injected() };
     const host = chooseHost(page({ kasmosMonitorHost: given }));
-    expect(host.environment()).toEqual({ mode: "pip", visibility: "collapsed", theme: "dark", maxHeight: null });
+    expect(host.environment()).toEqual({ mode: "pip", visibility: "collapsed", theme: "dark", maxHeight: null, ...UNSAID });
     Object.assign(given, { displayMode: "nonsense", visibility: "?", theme: 1, maxHeight: 240 });
-    expect(host.environment()).toEqual({ mode: "inline", visibility: null, theme: null, maxHeight: 240 });
+    expect(host.environment()).toEqual({ mode: "inline", visibility: null, theme: null, maxHeight: 240, ...UNSAID });
   });
 
   test("starts with the kept selection, else with the input", () => {
@@ -90,6 +103,23 @@ describe("the Apps SDK", () => {
   test("is never asked for a sidebar", () => {
     const openai = { callTool: vi.fn(), requestDisplayMode: vi.fn() };
     expect(chooseHost(page({ openai })).modes).toEqual(["pip", "inline", "fullscreen"]);
+  });
+
+  test("tells the edges of the device, and how dates are written", () => {
+    const safeArea = { insets: { top: 8, right: 0, bottom: 16, left: -2 } };
+    const openai = { callTool: vi.fn(), safeArea, locale: "de", timeZone: "Asia/Tokyo" };
+    expect(chooseHost(page({ openai })).environment()).toMatchObject({
+      insets: "8px 0px 16px 0px",
+      locale: "de",
+      timeZone: "Asia/Tokyo",
+    });
+  });
+
+  test("opens links where it can", () => {
+    const openExternal = vi.fn();
+    expect(chooseHost(page({ openai: { callTool: vi.fn(), openExternal } })).openLink?.("https://a.example/")).toBe(true);
+    expect(openExternal).toHaveBeenCalledWith({ href: "https://a.example/" });
+    expect(chooseHost(page({ openai: { callTool: vi.fn() } })).openLink).toBe(undefined);
   });
 
   test("sends a follow-up message, keeps the selection and hears the height", async () => {

@@ -8,11 +8,11 @@ import { reduce } from "../../src/state/reducer";
 import { situation } from "../../src/state/situation";
 import type { Action, Problem, State } from "../../src/state/state";
 import { initialState } from "../../src/state/state";
-import { age, keyed, span } from "../../src/state/words";
+import { age, dates, keyed, span } from "../../src/state/words";
 import { fixture } from "../fixtures";
 
-const HOST = { name: "injected", problem: null, modes: [], canSend: true };
-const PANE = { mode: "fullscreen", visibility: "expanded", theme: null, maxHeight: null } as const;
+const HOST = { name: "injected", problem: null, isReady: true, modes: [], canSend: true };
+const PANE = { mode: "fullscreen", visibility: "expanded", theme: null, maxHeight: null, insets: "", locale: null, timeZone: null } as const;
 const FRESH = initialState(HOST, PANE, {});
 
 function after(...actions: readonly Action[]): State {
@@ -71,6 +71,8 @@ test("a stale pane says how old it is, why, and when it tries again", () => {
 test("without a host the pane says what to do, and a host that is not understood is named", () => {
   const none = initialState({ ...HOST, name: "none", problem: "no host answers here" }, PANE, {});
   expect(situation(none, 0)).toMatchObject({ kind: "offline", command: "kas monitor open" });
+  const silent = initialState({ ...HOST, name: "mcp_apps", problem: "no host answers here" }, PANE, {});
+  expect(situation(silent, 0)).toEqual(situation(none, 0));
   const odd = initialState({ ...HOST, problem: "version 2" }, PANE, {});
   expect(situation(odd, 0).kind).toBe("incompatible");
 });
@@ -138,7 +140,7 @@ describe("the task in focus", () => {
   });
 
   test("is not asked for by the rail", () => {
-    const state = after(polled(fixture("agents_3")), { type: "pane", pane: { ...PANE, mode: "pip" } });
+    const state = after(polled(fixture("agents_3")), { type: "pane", pane: { ...PANE, mode: "pip" }, host: HOST });
     expect(asking(state)).toEqual({});
   });
 
@@ -212,4 +214,19 @@ test("a narrow and tall full pane becomes a sidebar, unless the host chose", () 
   expect([layout(openai, 340, 900), layout(openai, 900, 900), layout(FRESH, 340, 900)]).toEqual([
     "sidebar", "fullscreen", "fullscreen",
   ]);
+});
+
+test("dates are written as the host says, and as the browser does where that cannot be used", () => {
+  const at = Date.parse("2026-03-01T23:30:00Z");
+  expect(dates("de-DE", "Asia/Tokyo").format(at)).toBe("02.03.2026, 08:30:00");
+  for (const [locale, zone] of [["not a locale", null], [null, "Mars/Olympus"], [null, null]] as const) {
+    expect(dates(locale, zone).resolvedOptions()).toEqual(dates(null, null).resolvedOptions());
+  }
+});
+
+test("a host that has not said who it is yet is waited for", () => {
+  expect(situation(initialState({ ...HOST, isReady: false }, PANE, {}), 0)).toMatchObject({
+    kind: "loading",
+    text: "waiting for the host",
+  });
 });

@@ -1,9 +1,9 @@
 /** A button that sends a follow-up message, and what became of it. */
-import { html, nothing } from "lit-html";
-import type { TemplateResult } from "lit-html";
 import type { Frame } from "../../state/derive";
 import type { Ask } from "../../state/prompts";
 import type { Acts } from "../acts";
+import { html, nothing } from "../html";
+import type { Template } from "../html";
 import { mark } from "./mark";
 
 /** `subject` completes the label for those who do not see the row. */
@@ -12,7 +12,7 @@ export function askButton(
   act: Acts,
   ask: Ask | null,
   subject: string,
-): TemplateResult | typeof nothing {
+): Template | typeof nothing {
   if (!ask || !frame.state.host.canSend) return nothing;
   const result = frame.fate(ask)?.result;
   const isBusy = result === "sending" || result === "sent";

@@ -1,19 +1,18 @@
 /** Who waits for a person, why, and for how long. */
-import { html, nothing } from "lit-html";
-import { repeat } from "lit-html/directives/repeat.js";
-import type { TemplateResult } from "lit-html";
 import type { LiveStatus } from "../../contract/live_status.gen";
 import { areAgentsKnown } from "../../state/agents";
 import type { Frame } from "../../state/derive";
 import { lookAt } from "../../state/prompts";
 import { attentionKey, keyed, kindWords } from "../../state/words";
 import type { Acts } from "../acts";
+import { html, nothing, repeat } from "../html";
+import type { Template } from "../html";
 import { askButton } from "./ask";
 import { mark } from "./mark";
 import { more, name, when } from "./text";
 
 /** At most `limit` rows; the rest is counted. */
-export function attentionList(frame: Frame, act: Acts, status: LiveStatus, limit = Infinity): TemplateResult {
+export function attentionList(frame: Frame, act: Acts, status: LiveStatus, limit = Infinity): Template {
   const items = keyed(status.attention.slice(0, limit), attentionKey);
   const hidden = status.attention.length - items.length + (status.truncated.attention ?? 0);
   if (items.length === 0) return html`<p class="none">${mark("done")}<span>${quietWords(status)}</span></p>`;
@@ -25,7 +24,7 @@ export function attentionList(frame: Frame, act: Acts, status: LiveStatus, limit
           ${mark(isAgent ? "broken" : "wait")}
           <span class="what">${name(subject, "strong")}
             <span class="why">${kindWords(item.kind)}${item.detail ? html`: <bdi title=${item.detail}>${item.detail}</bdi>` : nothing}</span></span>
-          <span class="age">${when(item.since, status.generated_at)}</span>
+          <span class="age">${when(item.since, frame.times)}</span>
           ${askButton(frame, act, lookAt(item, status.project, `look\u0000${key}`), item.task || "agent")}
         </li>`;
       })}

@@ -1,19 +1,19 @@
 /** The event stream, newest first. */
-import { html, nothing } from "lit-html";
-import { repeat } from "lit-html/directives/repeat.js";
-import type { TemplateResult } from "lit-html";
 import type { EventItem, LiveStatus } from "../../contract/live_status.gen";
+import type { Times } from "../../state/derive";
 import { joined, keyed, place, plain } from "../../state/words";
+import { html, nothing, repeat } from "../html";
+import type { Template } from "../html";
 import { mark } from "./mark";
 import { more, name, when } from "./text";
 
-export function eventList(status: LiveStatus): TemplateResult {
+export function eventList(status: LiveStatus, times: Times): Template {
   const { events, notices = [] } = status;
   const isUnseen = !events || notices.some(({ code }) => code === "events_unavailable");
   if (isUnseen) return html`<p class="none">${mark("unknown")}<span>events cannot be seen</span></p>`;
   if (events.length === 0) return html`<p class="none">no events yet</p>`;
   return html`<ol class="rows events" data-list="events">
-      ${repeat(keyed(events, eventKey), ([key]) => key, ([key, event]) => row(key, event, status.generated_at))}
+      ${repeat(keyed(events, eventKey), ([key]) => key, ([key, event]) => row(key, event, times))}
     </ol>${more(status.truncated.events)}`;
 }
 
@@ -21,10 +21,10 @@ function eventKey({ at, kind, task, agent, message }: EventItem): string {
   return JSON.stringify([at, kind, task, agent, message]);
 }
 
-function row(key: string, event: EventItem, now: string): TemplateResult {
+function row(key: string, event: EventItem, times: Times): Template {
   const level = event.level === "error" ? "broken" : event.level === "warn" ? "wait" : "pending";
   return html`<li data-key=${key} class="is-${level}">
-    <span class="age">${when(event.at, now)}</span>
+    <span class="age">${when(event.at, times)}</span>
     ${mark(level)}
     <span class="what">${event.task ? html`${name(event.task, "strong")} ` : nothing}<bdi title=${event.message}>${event.message}</bdi></span>
     <span class="kind">${joined(" · ", plain(event.kind), place(" · ", event.wave, event.task_number))}</span>

@@ -1,18 +1,15 @@
 /** The task in focus: goal, readiness, and every wave with every subtask. */
-import { html, nothing } from "lit-html";
-import { repeat } from "lit-html/directives/repeat.js";
-import type { TemplateResult } from "lit-html";
 import type { FocusSubtask, FocusWave, SubtaskStatus, TaskFocus } from "../../contract/live_status.gen";
 import type { Frame } from "../../state/derive";
 import type { Focus } from "../../state/focus";
 import { plain, waveWords } from "../../state/words";
 import type { Acts } from "../acts";
+import { html, nothing, repeat } from "../html";
+import type { Piece, Template } from "../html";
 import { askButton } from "./ask";
 import { mark } from "./mark";
 import type { Mark } from "./mark";
 import { name, progress } from "./text";
-
-type Piece = TemplateResult | typeof nothing;
 
 const MARKS: Readonly<Record<SubtaskStatus, Mark>> = {
   pending: "pending",
@@ -35,7 +32,7 @@ export function focusLine(frame: Frame, act: Acts): Piece {
   </p>`;
 }
 
-export function focusPanel(frame: Frame, act: Acts): TemplateResult {
+export function focusPanel(frame: Frame, act: Acts): Template {
   const { focus } = frame;
   if (!focus) return html`<p class="none">no task is in focus</p>`;
   const { detail, filename } = focus;
@@ -74,16 +71,16 @@ export function readiness({ detail, summary }: Focus): Piece {
   </span>`;
 }
 
-function fact(kind: Mark | null, words: string): TemplateResult {
+function fact(kind: Mark | null, words: string): Template {
   return html`<span class="fact">${kind ? mark(kind) : nothing}${words}</span>`;
 }
 
-function waves({ waves }: TaskFocus): TemplateResult {
+function waves({ waves }: TaskFocus): Template {
   if (waves.length === 0) return html`<p class="none">${mark("unknown")}<span>no waves in the plan</span></p>`;
   return html`<ol class="waves-list" data-list="waves">${repeat(waves, ({ wave }) => wave, waveRow)}</ol>`;
 }
 
-function waveRow(wave: FocusWave): TemplateResult {
+function waveRow(wave: FocusWave): Template {
   const done = wave.tasks.filter(({ status }) => status === "done").length;
   const isDone = wave.tasks.length > 0 && done === wave.tasks.length;
   return html`<li data-key=${wave.wave} class=${wave.active ? "is-active" : ""}>
@@ -94,6 +91,6 @@ function waveRow(wave: FocusWave): TemplateResult {
   </li>`;
 }
 
-function subtask({ number, title, status }: FocusSubtask): TemplateResult {
+function subtask({ number, title, status }: FocusSubtask): Template {
   return html`<li class="is-${status}" data-key=${number}>${mark(MARKS[status])}<span class="number">${number}</span><bdi class="what">${title}</bdi><span class="state">${status}</span></li>`;
 }

@@ -1,16 +1,14 @@
 /** The first line of a pane: project, freshness, modes; and below it what is wrong, if anything. */
-import { html, nothing } from "lit-html";
-import type { TemplateResult } from "lit-html";
 import { isUnseen } from "../../state/agents";
 import type { Frame } from "../../state/derive";
 import type { SituationKind } from "../../state/situation";
 import type { Acts } from "../acts";
+import { html, nothing } from "../html";
+import type { Piece, Template } from "../html";
 import { mark } from "./mark";
 import type { Mark } from "./mark";
 import { projectSelect } from "./select";
 import { name } from "./text";
-
-type Piece = TemplateResult | typeof nothing;
 
 const MARKS: Readonly<Record<SituationKind, Mark>> = {
   loading: "load",
@@ -26,17 +24,17 @@ const MARKS: Readonly<Record<SituationKind, Mark>> = {
   nothing_here: "run",
 };
 
-export function situationMark(kind: SituationKind): TemplateResult {
+export function situationMark(kind: SituationKind): Template {
   return mark(MARKS[kind]);
 }
 
-export function header(frame: Frame, act: Acts): TemplateResult {
-  const { situation, status, state } = frame;
+export function header(frame: Frame, act: Acts): Template {
+  const { situation, status, state, times } = frame;
   const projects = status?.projects ?? [];
   const project = status?.project ?? state.scope.project ?? "";
   return html`<header>
     <h1>${projects.length > 1 ? projectSelect(projects, project, act) : name(project || "kasmos")}</h1>
-    <span class="fresh is-${situation.kind}" title=${status?.generated_at ?? ""}>${situationMark(situation.kind)}<span>${situation.label}</span></span>
+    <span class="fresh is-${situation.kind}" title=${status ? times.dates.format(Date.parse(times.now)) : ""}>${situationMark(situation.kind)}<span>${situation.label}</span></span>
     ${modeButtons(frame, act)}
   </header>`;
 }
@@ -82,7 +80,7 @@ export function banner({ situation, status }: Frame, act: Acts): Piece {
 }
 
 /** A whole pane for states that have nothing else to show. */
-export function card({ situation }: Frame, act: Acts): TemplateResult {
+export function card({ situation }: Frame, act: Acts): Template {
   return html`<div class="card is-${situation.kind}">
     ${situationMark(situation.kind)}
     <div>
@@ -103,6 +101,6 @@ function remedy(command: string): Piece {
   return command ? html`<code>${command}</code>` : nothing;
 }
 
-function retry(act: Acts): TemplateResult {
+function retry(act: Acts): Template {
   return html`<button class="retry" @click=${() => act.retry()}>retry now</button>`;
 }

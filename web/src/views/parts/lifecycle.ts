@@ -1,7 +1,7 @@
 /** How many tasks stand where. */
-import { html } from "lit-html";
-import type { TemplateResult } from "lit-html";
 import type { LifecycleCounts } from "../../contract/live_status.gen";
+import { html } from "../html";
+import type { Template } from "../html";
 
 const STATUSES = [
   ["planning", "plan"],
@@ -11,7 +11,7 @@ const STATUSES = [
   ["verifying", "ver"],
 ] as const;
 
-export function lifecycle(counts: LifecycleCounts): TemplateResult {
+export function lifecycle(counts: LifecycleCounts): Template {
   return html`<ol class="lifecycle" aria-label="tasks by status">
     ${STATUSES.map(
       ([status, short]) =>

@@ -1,6 +1,6 @@
 /** The shapes that stand beside words: nothing is told by colour alone. */
-import { html } from "lit-html";
-import type { TemplateResult } from "lit-html";
+import { html } from "../html";
+import type { Template } from "../html";
 
 export type Mark =
   | "wait"
@@ -29,6 +29,6 @@ const PATHS: Readonly<Record<Mark, string>> = {
   pending: "M6 4.4a1.6 1.6 0 1 1 0 3.2 1.6 1.6 0 0 1 0-3.2z",
 };
 
-export function mark(kind: Mark): TemplateResult {
+export function mark(kind: Mark): Template {
   return html`<svg class="mark is-${kind}" viewBox="0 0 12 12" aria-hidden="true"><path d=${PATHS[kind]}></path></svg>`;
 }

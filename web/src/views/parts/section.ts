@@ -1,16 +1,16 @@
 /** A headed part of a pane that can be folded; what is folded outlives every update. */
-import { html, nothing } from "lit-html";
-import type { TemplateResult } from "lit-html";
 import type { Frame } from "../../state/derive";
 import type { Acts } from "../acts";
+import { html, nothing } from "../html";
+import type { Template } from "../html";
 
 export function section(
   { state }: Frame,
   act: Acts,
   title: string,
   note: string,
-  body: TemplateResult,
-): TemplateResult {
+  body: Template,
+): Template {
   return html`<details class="section on-${title}" ?open=${!state.folded.has(title)}
     @toggle=${({ target }: Event) => {
       if (target instanceof HTMLDetailsElement) act.fold(title, target.open);

@@ -1,12 +1,11 @@
 /** The two selectors. Options hold names as text. */
-import { html, nothing } from "lit-html";
-import { repeat } from "lit-html/directives/repeat.js";
-import type { TemplateResult } from "lit-html";
 import type { LiveStatus } from "../../contract/live_status.gen";
 import type { Focus } from "../../state/focus";
 import type { Acts } from "../acts";
+import { html, nothing, repeat } from "../html";
+import type { Template } from "../html";
 
-export function projectSelect(projects: readonly string[], chosen: string, act: Acts): TemplateResult {
+export function projectSelect(projects: readonly string[], chosen: string, act: Acts): Template {
   const isListed = projects.includes(chosen);
   return html`<select class="project" aria-label="project" @change=${chosenValue(act.chooseProject)}>
     ${isListed ? nothing : html`<option value="" .selected=${true}>${chosen || "choose a project"}</option>`}
@@ -15,7 +14,7 @@ export function projectSelect(projects: readonly string[], chosen: string, act: 
 }
 
 /** The first option follows whatever most needs a look. */
-export function taskSelect({ tasks = [], truncated }: LiveStatus, focus: Focus | null, act: Acts): TemplateResult {
+export function taskSelect({ tasks = [], truncated }: LiveStatus, focus: Focus | null, act: Acts): Template {
   const chosen = focus?.isChosen ? focus.filename : "";
   const names = tasks.map((task) => task.filename);
   const followed = focus && !focus.isChosen ? `follow: ${focus.filename}` : "follow the most urgent";

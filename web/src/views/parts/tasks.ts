@@ -1,16 +1,15 @@
 /** The tasks in active statuses; choosing one brings it into focus. */
-import { html, nothing } from "lit-html";
-import { repeat } from "lit-html/directives/repeat.js";
-import type { TemplateResult } from "lit-html";
 import type { LiveStatus, TaskSummary } from "../../contract/live_status.gen";
 import type { Focus } from "../../state/focus";
 import { joined, plain, waveWords } from "../../state/words";
 import type { Acts } from "../acts";
+import { html, nothing, repeat } from "../html";
+import type { Template } from "../html";
 import { mark } from "./mark";
 import type { Mark } from "./mark";
 import { code, more, name, progress } from "./text";
 
-export function taskList(status: LiveStatus, focus: Focus | null, act: Acts): TemplateResult {
+export function taskList(status: LiveStatus, focus: Focus | null, act: Acts): Template {
   const tasks = status.tasks ?? [];
   if (tasks.length === 0) return html`<p class="none">no active tasks</p>`;
   return html`<ul class="rows tasks" data-list="tasks">

@@ -1,15 +1,14 @@
 /** Names, times and progress: the small pieces of every row. */
-import { html, nothing } from "lit-html";
-import type { TemplateResult } from "lit-html";
+import type { Times } from "../../state/derive";
 import { age } from "../../state/words";
-
-type Piece = TemplateResult | typeof nothing;
+import { html, nothing } from "../html";
+import type { Piece, Template } from "../html";
 
 const MOST_DOTS = 12;
 const BAR = 72;
 
 /** A name from outside, kept apart from the text around it. */
-export function name(text: string, kind = ""): TemplateResult {
+export function name(text: string, kind = ""): Template {
   return html`<bdi class="name ${kind}" title=${text}>${text}</bdi>`;
 }
 
@@ -18,10 +17,10 @@ export function code(text: string | undefined): Piece {
   return text ? name(text, "code") : nothing;
 }
 
-/** An age with the exact local time on hover. */
-export function when(at: string | undefined, now: string): Piece {
+/** An age with the exact time on hover. */
+export function when(at: string | undefined, { now, dates }: Times): Piece {
   if (!at) return nothing;
-  const exact = new Date(Math.min(Date.parse(at), Date.parse(now))).toLocaleString();
+  const exact = dates.format(Math.min(Date.parse(at), Date.parse(now)));
   return html`<time datetime=${at} title=${exact}>${age(at, now)}</time>`;
 }
 
