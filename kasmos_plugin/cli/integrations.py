@@ -16,7 +16,6 @@ from kasmos_plugin.codex.client import Codex
 from kasmos_plugin.codex.home import CodexHome, CodexMissing, find_binary, find_home
 from kasmos_plugin.codex.installer import Step, how_to_serve
 from kasmos_plugin.codex.installer import install as install_plugin
-from kasmos_plugin.codex.kept import text_of
 from kasmos_plugin.codex.place import place_of
 from kasmos_plugin.codex.plan import Plan, make_plan
 from kasmos_plugin.codex.status import look
@@ -240,7 +239,7 @@ def _plan_text(plan: Plan) -> str:
 def _diff(plan: Plan) -> str:
     if plan.predicted is None:
         return ""
-    return config_file.diff(text_of(plan.config), plan.predicted, plan.config.path)
+    return config_file.diff(plan.config.text, plan.predicted, plan.config.path)
 
 
 def _apps_question(plan: Plan) -> str:

@@ -7,11 +7,12 @@ every server of the user.
 import json
 import os
 import re
+import shlex
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
@@ -40,9 +41,9 @@ class CodexFailed(KasmosError):
 
     code = "codex_failed"
 
-    def __init__(self, arguments: Sequence[str], why: str, *, hint: str = "") -> None:
-        command = " ".join(["codex", *arguments])
-        super().__init__(f"'{command}' failed: {clean(why, 400)}", hint=hint or command)
+    def __init__(self, arguments: Sequence[str], why: str) -> None:
+        command = shlex.join(["codex", *arguments])
+        super().__init__(f"'{command}' failed: {clean(why, 400)}", hint=command)
 
 
 class _Told(BaseModel):
@@ -51,28 +52,11 @@ class _Told(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True)
 
 
-class Source(_Told):
-    """Where a marketplace comes from."""
-
-    kind: str = Field(alias="sourceType", default="")
-    source: str = ""
-
-
-class Marketplace(_Told):
-    """One registered marketplace."""
-
-    name: str
-    root: str = ""
-    origin: Source | None = Field(alias="marketplaceSource", default=None)
-
-
 class Plugin(_Told):
-    """One plugin that is installed, or can be."""
+    """One plugin that is installed."""
 
     id: str = Field(alias="pluginId")
     version: str | None = None
-    installed: bool
-    enabled: bool
 
 
 class Server(_Told):
@@ -80,7 +64,7 @@ class Server(_Told):
 
     name: str
     enabled: bool
-    transport: dict[str, Any] = {}
+    transport: dict[str, object] = {}
 
     @property
     def url(self) -> str:
@@ -90,10 +74,6 @@ class Server(_Told):
 
 class _Plugins(_Told):
     installed: tuple[Plugin, ...] = ()
-
-
-class _Marketplaces(_Told):
-    marketplaces: tuple[Marketplace, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,14 +93,6 @@ class Codex:
         if (found := _VERSION.search(told)) is None:
             raise CodexFailed(["--version"], f"it said '{clean(told, 80)}'")
         return found[0]
-
-    def marketplaces(self) -> tuple[Marketplace, ...]:
-        """Return every marketplace that Codex considers.
-
-        Raises:
-            CodexFailed: it cannot tell.
-        """
-        return self._ask(_Marketplaces, "plugin", "marketplace", "list").marketplaces
 
     def plugins(self) -> tuple[Plugin, ...]:
         """Return every installed plugin.

@@ -18,7 +18,7 @@ from kasmos_plugin.codex.client import (
 )
 from kasmos_plugin.codex.edits import Edit, between
 from kasmos_plugin.codex.features import turn_apps_on
-from kasmos_plugin.codex.kept import keeping, put_back, remove_if_empty, text_of, turn_apps_back
+from kasmos_plugin.codex.kept import keeping, put_back, remove_if_empty, turn_apps_back
 from kasmos_plugin.codex.place import Record
 from kasmos_plugin.codex.plan import Plan, command, has_shadow, refuse_stranger
 from kasmos_plugin.codex.tables import MARKETPLACE_TABLE, PLUGIN_TABLE, table
@@ -109,7 +109,7 @@ class _Work:
         """Bring our folder up to date."""
         top = self.plan.place.marketplace
         self.undo.append(lambda: put_back(self.codex.home, self.plan.config))
-        if self.plan.predicted != text_of(self.plan.config):
+        if self.plan.predicted != self.plan.config.text:
             config_file.back_up(self.plan.config)
         if not self.plan.copies:
             self._say("copy", "same", f"'{top}' is up to date")
@@ -152,9 +152,8 @@ class _Work:
         if not self.plan.turns_apps_on:
             return
         config = self.codex.home.config
-        before = text_of(config_file.read(config))
-        config_file.change(config, lambda text: turn_apps_on(text, name=str(config)))
-        edit = between(before, text_of(config_file.read(config)))
+        changed = config_file.change(config, lambda text: turn_apps_on(text, name=str(config)))
+        edit = between(changed.before.text, changed.after) if changed is not None else None
         self._note(APPS, edit)
         self.undo.append(lambda: turn_apps_back(self.codex.home, edit))
         self._say("apps", "done", f"turned on in '{config}'")
@@ -171,7 +170,7 @@ class _Work:
         if self.plan.keeps_off:
             self._say("check", "warning", "the plugin is switched off, and stays so")
             return
-        text = text_of(config_file.read(self.codex.home.config))
+        text = config_file.read(self.codex.home.config).text
         if has_shadow(text):
             message = "a server of yours named 'kasmos' hides that of the plugin"
             hint = f"remove [mcp_servers.kasmos] from '{self.codex.home.config}'"
@@ -205,7 +204,7 @@ class _Work:
 
     def _is_installed(self) -> bool:
         """Return whether the plugin was there before."""
-        return table(text_of(self.plan.config), PLUGIN_TABLE) is not None
+        return table(self.plan.config.text, PLUGIN_TABLE) is not None
 
     def _keeping(self, run: Callable[[], None]) -> Edit | None:
         undo = self.record.undo

@@ -42,7 +42,7 @@ def keeping(
         raise
     for _ in range(_ATTEMPTS):
         after = config_file.read(home.config)
-        old, new = text_of(before), text_of(after)
+        old, new = before.text, after.text
         if keeps_off:
             new = put(new, PLUGIN_TABLE, table(old, PLUGIN_TABLE)) or new
         if before.content is None:
@@ -64,10 +64,8 @@ def put_back(home: CodexHome, before: ConfigFile) -> None:
         ConfigProblem: the file cannot be read or written.
     """
     now = config_file.read(home.config)
-    if before.content is None:
-        is_same = not text_of(now).strip()
-    else:
-        is_same = means_same(text_of(now), text_of(before))
+    was_there = before.content is not None
+    is_same = means_same(now.text, before.text) if was_there else not now.text.strip()
     if is_same:
         config_file.restore(home.config, before, seen=now)
 
@@ -91,8 +89,3 @@ def remove_if_empty(directory: Path) -> None:
     """Remove a directory that has nothing in it."""
     with suppress(OSError):
         directory.rmdir()
-
-
-def text_of(config: ConfigFile) -> str:
-    """Return the configuration's text; an absent one is empty."""
-    return config.text if config.content is not None else ""

@@ -17,7 +17,6 @@ from kasmos_plugin.codex.client import (
 )
 from kasmos_plugin.codex.config_file import ConfigFile
 from kasmos_plugin.codex.features import AppsFeature, read_apps, turn_apps_on
-from kasmos_plugin.codex.kept import text_of
 from kasmos_plugin.codex.place import Place, place_of
 from kasmos_plugin.codex.tables import MARKETPLACE_TABLE, PLUGIN_TABLE, put, table
 from kasmos_plugin.codex.toml_text import ConfigProblem, parse
@@ -104,7 +103,7 @@ def make_plan(codex: Codex, *, port: int | None = None, apps_on: bool = False) -
     record = place.record()
     port = port or (record.port if record is not None else ports.MCP_PORT)
     config = config_file.read(codex.home.config)
-    text = text_of(config)
+    text = config.text
     apps = read_apps(text, name=str(codex.home.config))
     if not apps.plugins_on:
         raise KasmosError(

@@ -79,9 +79,9 @@ def url(port: int) -> str:
     return f"http://127.0.0.1:{port}/mcp"
 
 
-def installed_copy(home: CodexHome, version: str = __version__) -> Path:
-    """Return where Codex keeps its copy of the plugin."""
-    return home.plugin_cache / MARKETPLACE / PLUGIN / version
+def installed_copy(home: CodexHome) -> Path:
+    """Return where Codex keeps its copy of this version of the plugin."""
+    return home.plugin_cache / MARKETPLACE / PLUGIN / __version__
 
 
 def differences(tree: Files, top: Path) -> list[str]:

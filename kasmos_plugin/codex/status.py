@@ -16,7 +16,6 @@ from kasmos_plugin.codex.client import (
 )
 from kasmos_plugin.codex.features import AppsFeature, read_apps
 from kasmos_plugin.codex.home import INSTALL_CODEX, CodexHome
-from kasmos_plugin.codex.kept import text_of
 from kasmos_plugin.codex.place import Place, place_of
 from kasmos_plugin.codex.plan import command, has_shadow
 from kasmos_plugin.codex.tables import MARKETPLACE_TABLE, PLUGIN_TABLE, Tree, table
@@ -55,7 +54,7 @@ def look(home: CodexHome, codex: Codex | None, *, cwd: Path) -> list[Check]:
     mcp = ports.check_serve("mcp", port_of(home), "--mcp-port", speaks_mcp=True)
     checks = [mcp, _guarded("codex", lambda: _binary(codex)), _home(home)]
     try:
-        text = text_of(config_file.read(home.config))
+        text = config_file.read(home.config).text
         parse(text, name=str(home.config))
     except KasmosError as error:
         return [*checks, _failed("codex config", error)]
@@ -113,7 +112,7 @@ def _apps(seen: _Seen) -> Check:
 def _decided(seen: _Seen, apps: AppsFeature) -> tuple[bool, str]:
     """Return whether apps are on by the files, and which line says so."""
     for path in _project_files(seen):
-        found = read_apps(text_of(config_file.read(path)), name=str(path))
+        found = read_apps(config_file.read(path).text, name=str(path))
         if found.decided_by != "default":
             return found.is_on, f"by '{found.decided_by}' in '{path}' line {found.line}"
     if apps.decided_by == "default":

@@ -11,7 +11,7 @@ from kasmos_plugin.codex.client import MARKETPLACE, PLUGIN, SERVER, Codex
 from kasmos_plugin.codex.edits import Edit
 from kasmos_plugin.codex.home import CodexHome
 from kasmos_plugin.codex.installer import APPS, Step, Tell
-from kasmos_plugin.codex.kept import keeping, remove_if_empty, text_of, turn_apps_back
+from kasmos_plugin.codex.kept import keeping, remove_if_empty, turn_apps_back
 from kasmos_plugin.codex.place import Record, place_of
 from kasmos_plugin.codex.plan import is_ours
 from kasmos_plugin.codex.tables import (
@@ -37,7 +37,7 @@ def uninstall(home: CodexHome, codex: Codex | None, tell: Tell) -> None:
     place = place_of(home)
     with place.alone():
         record = place.record() or Record(home=str(home.path), port=MCP_PORT)
-        text = text_of(config_file.read(home.config))
+        text = config_file.read(home.config).text
         is_ours(text, place.marketplace)
         for path, name in ((PLUGIN_TABLE, "plugin"), (MARKETPLACE_TABLE, "marketplace")):
             if table(text, path) is None:
@@ -64,7 +64,7 @@ def overrides(home: CodexHome) -> list[str]:
     Raises:
         ConfigProblem: the configuration cannot be read.
     """
-    found = table(text_of(config_file.read(home.config)), PLUGIN_TABLE) or {}
+    found = table(config_file.read(home.config).text, PLUGIN_TABLE) or {}
     servers = found.get("mcp_servers")
     inner = servers.get(SERVER) if isinstance(servers, dict) else None
     named = [f"mcp_servers.{SERVER}.{key}" for key in inner] if isinstance(inner, dict) else []
@@ -101,7 +101,7 @@ def _tidy(home: CodexHome, record: Record) -> None:
         backup = config_file.backup_of(config)
         if backup.read_bytes() == config.content:
             backup.unlink()
-    if record.made_config and config.content is not None and not text_of(config).strip():
+    if record.made_config and config.content is not None and not config.text.strip():
         try:
             config.target.unlink()
         except OSError as error:
