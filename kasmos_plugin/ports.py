@@ -1,4 +1,4 @@
-"""Who listens on a loopback port, as far as this user may know. Knows no listener of ours.
+"""Who listens on a loopback port, and whether it is `kas serve`. Imports nothing heavy.
 
 Asks by plain sockets: no proxy of the environment stands between.
 """
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 HOST = "127.0.0.1"
 MONITOR_PORT = 7433
 MCP_PORT = 7434
-DEFAULTS = (MONITOR_PORT, MCP_PORT)
-"""The ports of `kas serve` unless it is told others."""
+DEFAULTS = {"--port": MONITOR_PORT, "--mcp-port": MCP_PORT}
+"""The ports of `kas serve` unless these options tell others."""
 
 WITHIN_S = 0.5
 _ANSWER_BYTES = 65_536
@@ -88,29 +88,29 @@ def check_serve(name: str, port: int, option: str, *, speaks_mcp: bool = False) 
 
     `option` is the one that moves the port; `speaks_mcp` opens an MCP session as well.
     """
-    from kasmos_plugin.contract.check import Check  # Serve binds before it waits for pydantic.
+    from kasmos_plugin.rules.checks import check  # Serve binds before it waits for pydantic.
 
-    moved = "" if port in DEFAULTS else f" {option} {port}"
-    how = f"kas serve{moved}, or kas service install{moved}"
     if not is_held(port):
-        return Check(name=name, state="warning", message=f"nobody listens on port {port}", hint=how)
+        message = f"nobody listens on port {port}"
+        return check(name, "warning", message, how_to_serve(port, option))
     serve = identity(port, within_s=5)
     if serve is None:
         message = f"port {port} is held by {holder(port)}, which is no kas serve"
-        hint = f"stop that one, or kas serve {option} PORT"
-        return Check(name=name, state="failed", message=message, hint=hint)
+        return check(name, "failed", message, f"stop that one, or kas serve {option} PORT")
     told = f"kas serve {serve.version} on port {port}"
     if serve.trouble:
-        return Check(
-            name=name, state="failed", message=f"{told}: {serve.trouble}", hint="kas doctor"
-        )
+        return check(name, "failed", f"{told}: {serve.trouble}", "kas doctor")
     if speaks_mcp and mcp_server(port, within_s=5) != "kasmos":
-        message = f"{told} does not speak MCP here"
-        return Check(name=name, state="failed", message=message, hint=f"kas serve {option} PORT")
+        return check(name, "failed", f"{told} does not speak MCP here", f"kas serve {option} PORT")
     if serve.version != __version__:
-        message = f"{told}; this kasmos is {__version__}"
-        return Check(name=name, state="warning", message=message, hint="restart kas serve")
-    return Check(name=name, state="ok", message=told)
+        return check(name, "warning", f"{told}; this kasmos is {__version__}", "restart kas serve")
+    return check(name, "ok", told)
+
+
+def how_to_serve(port: int, option: str) -> str:
+    """Return the commands that start a server; `option` is the one that sets this port."""
+    told = "" if port == DEFAULTS[option] else f" {option} {port}"
+    return f"kas serve{told}, or kas service install{told}"
 
 
 def mcp_server(port: int, *, within_s: float = WITHIN_S) -> str | None:

@@ -14,7 +14,7 @@ from kasmos_plugin.cli.output import echo_json, note
 from kasmos_plugin.codex import config_file, plugin
 from kasmos_plugin.codex.client import Codex
 from kasmos_plugin.codex.home import CodexHome, CodexMissing, find_binary, find_home
-from kasmos_plugin.codex.installer import Step, how_to_serve
+from kasmos_plugin.codex.installer import Step
 from kasmos_plugin.codex.installer import install as install_plugin
 from kasmos_plugin.codex.place import place_of
 from kasmos_plugin.codex.plan import Plan, make_plan
@@ -22,7 +22,7 @@ from kasmos_plugin.codex.status import look
 from kasmos_plugin.codex.uninstaller import overrides
 from kasmos_plugin.codex.uninstaller import uninstall as uninstall_plugin
 from kasmos_plugin.errors import Exit
-from kasmos_plugin.ports import MCP_PORT
+from kasmos_plugin.ports import MCP_PORT, how_to_serve
 from kasmos_plugin.rules.text import clean, clean_block
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -253,7 +253,7 @@ def _apps_question(plan: Plan) -> str:
 
 def _next(plan: Plan, steps: Sequence[Step]) -> dict[str, list[str]]:
     is_served = any(one.name == "server" and one.state == "done" for one in steps)
-    lines = [] if is_served else [f"start the server: {how_to_serve(plan.port)}"]
+    lines = [] if is_served else [f"start the server: {how_to_serve(plan.port, '--mcp-port')}"]
     lines.append('start a new thread in Codex and say "open the kasmos monitor"')
     if not plan.apps.is_on and not plan.turns_apps_on:
         lines.append("apps are off: kas integrations codex install --enable-apps")

@@ -195,7 +195,7 @@ class _Work:
             self._say("server", "done", f"{name} answers at {plugin.url(port)}")
             return
         message = f"nothing answers at {plugin.url(port)} yet"
-        self._say("server", "warning", message, how_to_serve(port))
+        self._say("server", "warning", message, ports.how_to_serve(port, "--mcp-port"))
 
     def finish(self) -> None:
         """Remove what was kept for undoing."""
@@ -226,12 +226,6 @@ class _Work:
         hint: str = "",
     ) -> None:
         self.tell(Step(name=name, state=state, message=message, hint=hint))
-
-
-def how_to_serve(port: int) -> str:
-    """Return the commands that start a server on `port`."""
-    option = "" if port == ports.MCP_PORT else f" --mcp-port {port}"
-    return f"kas serve{option}, or kas service install{option}"
 
 
 def _failure(step: Callable[[], object]) -> str:

@@ -23,6 +23,7 @@ from kasmos_plugin.codex.toml_text import parse
 from kasmos_plugin.contract.check import Check, CheckState
 from kasmos_plugin.errors import KasmosError
 from kasmos_plugin.repository import find_repository
+from kasmos_plugin.rules.checks import check, failed
 from kasmos_plugin.rules.text import clean
 
 INSTALL = "kas integrations codex install"
@@ -57,11 +58,11 @@ def look(home: CodexHome, codex: Codex | None, *, cwd: Path) -> list[Check]:
         text = config_file.read(home.config).text
         parse(text, name=str(home.config))
     except KasmosError as error:
-        return [*checks, _failed("codex config", error)]
+        return [*checks, failed("codex config", error)]
     seen = _Seen(
         home=home, codex=codex, place=place_of(home), port=port_of(home), text=text, cwd=cwd
     )
-    checks.append(_check("codex config", "ok", f"'{home.config}' can be read"))
+    checks.append(check("codex config", "ok", f"'{home.config}' can be read"))
     checks += [
         _guarded("apps feature", lambda: _apps(seen)),
         _guarded("marketplace", lambda: _marketplace(seen)),
@@ -74,21 +75,21 @@ def look(home: CodexHome, codex: Codex | None, *, cwd: Path) -> list[Check]:
 
 def _binary(codex: Codex | None) -> Check:
     if codex is None:
-        return _check("codex", "failed", "there is no 'codex' on the PATH", INSTALL_CODEX)
+        return check("codex", "failed", "there is no 'codex' on the PATH", INSTALL_CODEX)
     version = codex.version()
     told = f"{version} at '{codex.binary}'"
     if is_too_old(version):
         oldest = ".".join(map(str, OLDEST))
         hint = f"{INSTALL_CODEX}@latest"
-        return _check("codex", "failed", f"{told}, too old: {oldest} or newer works", hint)
-    return _check("codex", "ok", told)
+        return check("codex", "failed", f"{told}, too old: {oldest} or newer works", hint)
+    return check("codex", "ok", told)
 
 
 def _home(home: CodexHome) -> Check:
     told = f"'{home.path}' ({home.told_by})"
     if home.path.is_dir():
-        return _check("codex home", "ok", told)
-    return _check("codex home", "warning", f"{told} does not exist yet", INSTALL)
+        return check("codex home", "ok", told)
+    return check("codex home", "warning", f"{told} does not exist yet", INSTALL)
 
 
 def _apps(seen: _Seen) -> Check:
@@ -96,7 +97,7 @@ def _apps(seen: _Seen) -> Check:
     apps = read_apps(seen.text, name=name)
     if not apps.plugins_on:
         hint = f"set features.plugins to true in '{name}'"
-        return _check("apps feature", "failed", "plugins are off: features.plugins = false", hint)
+        return check("apps feature", "failed", "plugins are off: features.plugins = false", hint)
     decided, source = _decided(seen, apps)
     effective = seen.codex.features().get("apps") if seen.codex is not None else None
     if effective is None:
@@ -104,9 +105,9 @@ def _apps(seen: _Seen) -> Check:
     elif effective != decided:
         source = "by a setting that is in neither config.toml nor the project's"
     if effective:
-        return _check("apps feature", "ok", f"on, {source}")
+        return check("apps feature", "ok", f"on, {source}")
     told = f"off, {source}: a host may leave the widget out; the tools and their text work"
-    return _check("apps feature", "warning", told, f"{INSTALL} --enable-apps")
+    return check("apps feature", "warning", told, f"{INSTALL} --enable-apps")
 
 
 def _decided(seen: _Seen, apps: AppsFeature) -> tuple[bool, str]:
@@ -141,67 +142,67 @@ def _project_files(seen: _Seen) -> Iterator[Path]:
 def _marketplace(seen: _Seen) -> Check:
     found = table(seen.text, MARKETPLACE_TABLE)
     if found is None:
-        return _check("marketplace", "warning", "'kasmos' is not registered", INSTALL)
+        return check("marketplace", "warning", "'kasmos' is not registered", INSTALL)
     source = str(found.get("source", ""))
     told = f"'{clean(source, 500)}'"
     if found.get("source_type") == "local" and not Path(source).is_dir():
         message = f"{told} is gone: Codex cannot list or add any plugin"
-        return _check("marketplace", "failed", message, INSTALL)
+        return check("marketplace", "failed", message, INSTALL)
     if source != str(seen.place.marketplace):
         hint = f"{command(*PLUGIN_REMOVE)} && {command(*MARKETPLACE_REMOVE)} && {INSTALL}"
         message = f"{told}, put in by hand; it has to stay there"
-        return _check("marketplace", "warning", message, hint)
+        return check("marketplace", "warning", message, hint)
     different = plugin.differences(plugin.marketplace(seen.port), seen.place.marketplace)
     if different:
         message = f"{told} differs in {len(different)} files from kasmos {__version__}"
-        return _check("marketplace", "warning", message, INSTALL)
-    return _check("marketplace", "ok", told)
+        return check("marketplace", "warning", message, INSTALL)
+    return check("marketplace", "ok", told)
 
 
 def _plugin(seen: _Seen) -> Check:
     found = table(seen.text, PLUGIN_TABLE)
     if found is None:
-        return _check("plugin", "warning", "is not installed", INSTALL)
+        return check("plugin", "warning", "is not installed", INSTALL)
     if found.get("enabled") is False:
         hint = f"set enabled = true below [plugins.\"kasmos@kasmos\"] in '{seen.home.config}'"
-        return _check("plugin", "warning", "is installed, and switched off", hint)
-    return _check("plugin", "ok", "is installed and enabled")
+        return check("plugin", "warning", "is installed, and switched off", hint)
+    return check("plugin", "ok", "is installed and enabled")
 
 
 def _copy(seen: _Seen) -> Check:
     copy = plugin.installed_copy(seen.home)
     versions = sorted(one.name for one in copy.parent.glob("*")) if copy.parent.is_dir() else []
     if table(seen.text, PLUGIN_TABLE) is None and not versions:
-        return _check("plugin copy", "warning", "Codex has none", INSTALL)
+        return check("plugin copy", "warning", "Codex has none", INSTALL)
     if copy.name not in versions:
         found = ", ".join(clean(one, 40) for one in versions) or "none"
         message = f"Codex has {found}, this kasmos is {__version__}"
-        return _check("plugin copy", "warning", message, INSTALL)
+        return check("plugin copy", "warning", message, INSTALL)
     if different := plugin.differences(plugin.rendered(seen.port), copy):
         message = f"{__version__}, not intact: {clean(', '.join(different), 200)}"
-        return _check("plugin copy", "warning", message, INSTALL)
-    return _check("plugin copy", "ok", f"{__version__}, intact")
+        return check("plugin copy", "warning", message, INSTALL)
+    return check("plugin copy", "ok", f"{__version__}, intact")
 
 
 def _server(seen: _Seen) -> Check:
     if (found := table(seen.text, PLUGIN_TABLE)) is not None and found.get("enabled") is False:
-        return _check("plugin server", "warning", "is off with the plugin")
+        return check("plugin server", "warning", "is off with the plugin")
     if has_shadow(seen.text):
         message = "[mcp_servers.kasmos] of yours hides the plugin's server"
         hint = f"remove it from '{seen.home.config}'"
-        return _check("plugin server", "warning", message, hint)
+        return check("plugin server", "warning", message, hint)
     if off := _switched_off(table(seen.text, PLUGIN_TABLE) or {}):
         hint = f"look below [plugins.\"kasmos@kasmos\".mcp_servers.kasmos] in '{seen.home.config}'"
-        return _check("plugin server", "warning", f"a setting of yours says {off}", hint)
+        return check("plugin server", "warning", f"a setting of yours says {off}", hint)
     if seen.codex is None:
-        return _check("plugin server", "warning", "cannot be asked without codex", INSTALL_CODEX)
+        return check("plugin server", "warning", "cannot be asked without codex", INSTALL_CODEX)
     url = plugin.url(seen.port)
     for server in seen.codex.servers():
         if server.name == SERVER:
             state: CheckState = "ok" if server.enabled and server.url == url else "warning"
             message = f"{clean(server.url, 200)}{'' if server.enabled else ', switched off'}"
-            return _check("plugin server", state, message, "" if state == "ok" else INSTALL)
-    return _check("plugin server", "warning", "Codex does not list it", INSTALL)
+            return check("plugin server", state, message, "" if state == "ok" else INSTALL)
+    return check("plugin server", "warning", "Codex does not list it", INSTALL)
 
 
 def _switched_off(settings: Tree) -> str:
@@ -219,12 +220,4 @@ def _guarded(name: str, look: Callable[[], Check]) -> Check:
     try:
         return look()
     except KasmosError as error:
-        return _failed(name, error)
-
-
-def _failed(name: str, error: KasmosError) -> Check:
-    return _check(name, "failed", error.message, error.hint)
-
-
-def _check(name: str, state: CheckState, message: str, hint: str = "") -> Check:
-    return Check(name=name, state=state, message=clean(message, 600), hint=clean(hint, 600))
+        return failed(name, error)

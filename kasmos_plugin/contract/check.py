@@ -11,7 +11,7 @@ class Check(Model):
     """One thing that was looked at: how it stands, what was seen, and what mends it."""
 
     name: str
-    """What was looked at, in lower case and stable: `codex binary`, `serve`, `store`."""
+    """What was looked at, in lower case and stable: `store`, `monitor`, `plugin copy`."""
     state: CheckState
     """`failed` when kasmos cannot do its work; `warning` when a part is off or was not seen."""
     message: str
