@@ -31,15 +31,14 @@ def doctor(db: Path | None, port: int, codex_home: Path | None, as_json: bool) -
 
     A line is ok, warning or failed; below one that is not ok stands the command that mends it.
     """
-    from kasmos_plugin.codex.client import Codex
-    from kasmos_plugin.codex.home import find_binary, find_home
+    from kasmos_plugin.codex.client import find_codex
+    from kasmos_plugin.codex.home import find_home
     from kasmos_plugin.doctor import examine
 
     home = find_home(codex_home)
-    binary = find_binary()
     checks = examine(
         home=home,
-        codex=Codex(binary=binary, home=home) if binary is not None else None,
+        codex=find_codex(home),
         database=database_path(db),
         monitor_port=port,
         cwd=Path.cwd(),

@@ -12,8 +12,8 @@ from kasmos_plugin.cli.checks import exit_code, print_checks
 from kasmos_plugin.cli.options import InOrder, json_option
 from kasmos_plugin.cli.output import echo_json, note
 from kasmos_plugin.codex import config_file, plugin
-from kasmos_plugin.codex.client import Codex
-from kasmos_plugin.codex.home import CodexHome, CodexMissing, find_binary, find_home
+from kasmos_plugin.codex.client import Codex, CodexMissing, find_codex
+from kasmos_plugin.codex.home import CodexHome, find_home
 from kasmos_plugin.codex.installer import Step
 from kasmos_plugin.codex.installer import install as install_plugin
 from kasmos_plugin.codex.place import place_of
@@ -131,9 +131,7 @@ def status(codex_home: Path | None, as_json: bool) -> None:
     `kas doctor` looks at serve, daemon, store and services as well.
     """
     home = find_home(codex_home)
-    binary = find_binary()
-    client = Codex(binary=binary, home=home) if binary is not None else None
-    checks = look(home, client, cwd=Path.cwd())
+    checks = look(home, find_codex(home), cwd=Path.cwd())
     print_checks(checks, as_json=as_json)
     click.get_current_context().exit(exit_code(checks))
 
@@ -157,8 +155,7 @@ def uninstall(codex_home: Path | None, yes: bool, as_json: bool) -> None:
         note(f"these settings of yours go with the plugin: {clean(', '.join(lost), 400)}")
         if not (yes or as_json) and sys.stdin.isatty():
             _go_on(default=False)
-    binary = find_binary()
-    client = Codex(binary=binary, home=home) if binary is not None else None
+    client = find_codex(home)
     if client is None:
         note("codex was not found; its configuration is cleaned without it")
     steps: list[Step] = []
@@ -179,10 +176,10 @@ def _go_on(*, default: bool) -> None:
 
 def _client(codex_home: Path | None) -> Codex:
     home = find_home(codex_home)
-    binary = find_binary()
-    if binary is None:
+    client = find_codex(home)
+    if client is None:
         raise CodexMissing(_by_hand(home))
-    return Codex(binary=binary, home=home)
+    return client
 
 
 def _by_hand(home: CodexHome) -> Path:

@@ -16,7 +16,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from kasmos_plugin.codex.home import CodexHome
+from kasmos_plugin.codex.home import CodexHome, find_binary
 from kasmos_plugin.errors import KasmosError
 from kasmos_plugin.rules.text import clean
 
@@ -25,6 +25,11 @@ PLUGIN = "kasmos"
 PLUGIN_ID = f"{PLUGIN}@{MARKETPLACE}"
 SERVER = "kasmos"
 """The name of our MCP server in the plugin's `.mcp.json`."""
+
+INSTALL_CODEX = "npm install -g @openai/codex"
+PLUGIN_ADD = ("plugin", "add", PLUGIN_ID)
+PLUGIN_REMOVE = ("plugin", "remove", PLUGIN_ID)
+MARKETPLACE_REMOVE = ("plugin", "marketplace", "remove", MARKETPLACE)
 
 OLDEST = (0, 138)
 """The first version whose plugin commands speak JSON; seen by running them."""
@@ -42,8 +47,36 @@ class CodexFailed(KasmosError):
     code = "codex_failed"
 
     def __init__(self, arguments: Sequence[str], why: str) -> None:
-        command = shlex.join(["codex", *arguments])
-        super().__init__(f"'{command}' failed: {clean(why, 400)}", hint=command)
+        told = command(*arguments)
+        super().__init__(f"'{told}' failed: {clean(why, 400)}", hint=told)
+
+
+class CodexMissing(KasmosError):
+    """No `codex` is on the PATH; the plugin can still be put in by hand, where there is one."""
+
+    code = "codex_missing"
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(
+            "Codex was not found: there is no 'codex' on the PATH.\n"
+            "Where it is installed, these two commands put the plugin in:\n"
+            f"  {command(*marketplace_add(root))}\n"
+            f"  {command(*PLUGIN_ADD)}",
+            hint=f"{INSTALL_CODEX}, or set KASMOS_CODEX to its path",
+        )
+
+
+class CodexTooOld(KasmosError):
+    """A Codex from before `OLDEST`."""
+
+    code = "codex_too_old"
+
+    def __init__(self, version: str, binary: Path) -> None:
+        oldest = ".".join(map(str, OLDEST))
+        super().__init__(
+            f"Codex {version} at '{binary}' is too old for plugins; {oldest} or newer works.",
+            hint=f"{INSTALL_CODEX}@latest",
+        )
 
 
 class _Told(BaseModel):
@@ -94,6 +127,18 @@ class Codex:
             raise CodexFailed(["--version"], f"it said '{clean(told, 80)}'")
         return found[0]
 
+    def new_enough_version(self) -> str:
+        """Return the version in words, of a Codex that knows plugins.
+
+        Raises:
+            CodexFailed: it cannot be run, or names none.
+            CodexTooOld: it is from before `OLDEST`.
+        """
+        version = self.version()
+        if is_too_old(version):
+            raise CodexTooOld(version, self.binary)
+        return version
+
     def plugins(self) -> tuple[Plugin, ...]:
         """Return every installed plugin.
 
@@ -125,7 +170,7 @@ class Codex:
         Raises:
             CodexFailed: Codex refused.
         """
-        self._run(*marketplace_add(root))
+        self._run(*marketplace_add(root), "--json")
 
     def add_plugin(self) -> None:
         """Copy our plugin into Codex and enable it; once more renews the copy.
@@ -133,7 +178,7 @@ class Codex:
         Raises:
             CodexFailed: Codex refused.
         """
-        self._run(*PLUGIN_ADD)
+        self._run(*PLUGIN_ADD, "--json")
 
     def remove_plugin(self) -> None:
         """Take our plugin out, with the user's settings of it.
@@ -141,7 +186,7 @@ class Codex:
         Raises:
             CodexFailed: Codex refused.
         """
-        self._run(*PLUGIN_REMOVE)
+        self._run(*PLUGIN_REMOVE, "--json")
 
     def remove_marketplace(self) -> None:
         """Forget our marketplace; the plugin must be out before.
@@ -149,7 +194,7 @@ class Codex:
         Raises:
             CodexFailed: Codex refused.
         """
-        self._run(*MARKETPLACE_REMOVE)
+        self._run(*MARKETPLACE_REMOVE, "--json")
 
     def _ask(self, shape: type[_Parsed], *arguments: str) -> _Parsed:
         told = self._run(*arguments, "--json")
@@ -178,14 +223,29 @@ class Codex:
         return done.stdout.decode("utf-8", "replace")
 
 
+def find_codex(home: CodexHome) -> Codex | None:
+    """Return the Codex of this user with a home, or None where there is none.
+
+    Raises:
+        BadArgument: `KASMOS_CODEX` names nothing that can be run.
+    """
+    binary = find_binary()
+    return Codex(binary=binary, home=home) if binary is not None else None
+
+
 def marketplace_add(root: Path) -> tuple[str, ...]:
     """Return the arguments that register `root`."""
-    return ("plugin", "marketplace", "add", str(root), "--json")
+    return ("plugin", "marketplace", "add", str(root))
 
 
-PLUGIN_ADD = ("plugin", "add", PLUGIN_ID, "--json")
-PLUGIN_REMOVE = ("plugin", "remove", PLUGIN_ID, "--json")
-MARKETPLACE_REMOVE = ("plugin", "marketplace", "remove", MARKETPLACE, "--json")
+def command(*arguments: str) -> str:
+    """Return a command of Codex as a person types it."""
+    return shlex.join(["codex", *arguments])
+
+
+def take_out() -> str:
+    """Return the commands that take our plugin out, in the one order that works."""
+    return f"{command(*PLUGIN_REMOVE)} && {command(*MARKETPLACE_REMOVE)}"
 
 
 def is_too_old(version: str) -> bool:

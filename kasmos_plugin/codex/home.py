@@ -5,24 +5,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from kasmos_plugin.errors import BadArgument, KasmosError
-
-INSTALL_CODEX = "npm install -g @openai/codex"
-
-
-class CodexMissing(KasmosError):
-    """No `codex` is on the PATH; the plugin can still be put in by hand, where there is one."""
-
-    code = "codex_missing"
-
-    def __init__(self, root: Path) -> None:
-        super().__init__(
-            "Codex was not found: there is no 'codex' on the PATH.\n"
-            "Where it is installed, these two commands put the plugin in:\n"
-            f"  codex plugin marketplace add {root}\n"
-            "  codex plugin add kasmos@kasmos",
-            hint=f"{INSTALL_CODEX}, or set KASMOS_CODEX to its path",
-        )
+from kasmos_plugin.errors import BadArgument
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,13 +14,14 @@ from kasmos_plugin.codex.client import (
     PLUGIN_ID,
     SERVER,
     Codex,
+    command,
     marketplace_add,
 )
 from kasmos_plugin.codex.edits import Edit, between
 from kasmos_plugin.codex.features import turn_apps_on
 from kasmos_plugin.codex.kept import keeping, put_back, remove_if_empty, turn_apps_back
 from kasmos_plugin.codex.place import Record
-from kasmos_plugin.codex.plan import Plan, command, has_shadow, refuse_stranger
+from kasmos_plugin.codex.plan import Plan, has_shadow, refuse_stranger
 from kasmos_plugin.codex.tables import MARKETPLACE_TABLE, PLUGIN_TABLE, table
 from kasmos_plugin.errors import KasmosError
 

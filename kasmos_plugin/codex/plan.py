@@ -6,14 +6,12 @@ from pathlib import Path
 from kasmos_plugin import ports
 from kasmos_plugin.codex import config_file, plugin
 from kasmos_plugin.codex.client import (
-    MARKETPLACE_REMOVE,
-    OLDEST,
     PLUGIN_ADD,
-    PLUGIN_REMOVE,
     SERVER,
     Codex,
-    is_too_old,
+    command,
     marketplace_add,
+    take_out,
 )
 from kasmos_plugin.codex.config_file import ConfigFile
 from kasmos_plugin.codex.features import AppsFeature, read_apps, turn_apps_on
@@ -32,7 +30,7 @@ class ForeignMarketplace(Conflict):
     def __init__(self, source: str) -> None:
         super().__init__(
             f"Codex has a marketplace 'kasmos' from '{clean(source, 500)}' already.",
-            hint=f"{command(*PLUGIN_REMOVE)} && {command(*MARKETPLACE_REMOVE)}",
+            hint=take_out(),
         )
 
 
@@ -88,17 +86,12 @@ def make_plan(codex: Codex, *, port: int | None = None, apps_on: bool = False) -
     Without a port, that of the installation stays, else 7434.
 
     Raises:
-        KasmosError: Codex is too old or cannot be run, or its plugins are off.
+        KasmosError: Codex is too old, cannot be run, or has its plugins off.
         ConfigProblem: the configuration cannot be read.
         ForeignMarketplace: our name is taken.
         Stranger: another program holds the port.
     """
-    version = codex.version()
-    if is_too_old(version):
-        raise KasmosError(
-            f"Codex {version} is too old for plugins; {'.'.join(map(str, OLDEST))} or newer works.",
-            hint="npm install -g @openai/codex@latest",
-        )
+    version = codex.new_enough_version()
     place = place_of(codex.home)
     record = place.record()
     port = port or (record.port if record is not None else ports.MCP_PORT)
@@ -130,11 +123,6 @@ def make_plan(codex: Codex, *, port: int | None = None, apps_on: bool = False) -
         turns_apps_on=turns_apps_on,
         predicted=predicted,
     )
-
-
-def command(*arguments: str) -> str:
-    """Return a command of Codex as a person types it."""
-    return " ".join(["codex", *(one for one in arguments if one != "--json")])
 
 
 def is_ours(text: str, root: Path) -> bool:

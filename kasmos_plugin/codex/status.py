@@ -6,18 +6,11 @@ from pathlib import Path
 
 from kasmos_plugin import __version__, ports
 from kasmos_plugin.codex import config_file, plugin
-from kasmos_plugin.codex.client import (
-    MARKETPLACE_REMOVE,
-    OLDEST,
-    PLUGIN_REMOVE,
-    SERVER,
-    Codex,
-    is_too_old,
-)
+from kasmos_plugin.codex.client import INSTALL_CODEX, SERVER, Codex, take_out
 from kasmos_plugin.codex.features import AppsFeature, read_apps
-from kasmos_plugin.codex.home import INSTALL_CODEX, CodexHome
+from kasmos_plugin.codex.home import CodexHome
 from kasmos_plugin.codex.place import Place, place_of
-from kasmos_plugin.codex.plan import command, has_shadow
+from kasmos_plugin.codex.plan import has_shadow
 from kasmos_plugin.codex.tables import MARKETPLACE_TABLE, PLUGIN_TABLE, Tree, table
 from kasmos_plugin.codex.toml_text import parse
 from kasmos_plugin.contract.check import Check, CheckState
@@ -76,13 +69,7 @@ def look(home: CodexHome, codex: Codex | None, *, cwd: Path) -> list[Check]:
 def _binary(codex: Codex | None) -> Check:
     if codex is None:
         return check("codex", "failed", "there is no 'codex' on the PATH", INSTALL_CODEX)
-    version = codex.version()
-    told = f"{version} at '{codex.binary}'"
-    if is_too_old(version):
-        oldest = ".".join(map(str, OLDEST))
-        hint = f"{INSTALL_CODEX}@latest"
-        return check("codex", "failed", f"{told}, too old: {oldest} or newer works", hint)
-    return check("codex", "ok", told)
+    return check("codex", "ok", f"{codex.new_enough_version()} at '{codex.binary}'")
 
 
 def _home(home: CodexHome) -> Check:
@@ -149,9 +136,8 @@ def _marketplace(seen: _Seen) -> Check:
         message = f"{told} is gone: Codex cannot list or add any plugin"
         return check("marketplace", "failed", message, INSTALL)
     if source != str(seen.place.marketplace):
-        hint = f"{command(*PLUGIN_REMOVE)} && {command(*MARKETPLACE_REMOVE)} && {INSTALL}"
         message = f"{told}, put in by hand; it has to stay there"
-        return check("marketplace", "warning", message, hint)
+        return check("marketplace", "warning", message, f"{take_out()} && {INSTALL}")
     different = plugin.differences(plugin.marketplace(seen.port), seen.place.marketplace)
     if different:
         message = f"{told} differs in {len(different)} files from kasmos {__version__}"

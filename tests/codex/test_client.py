@@ -4,7 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from kasmos_plugin.codex.client import Codex, CodexFailed, is_too_old, reason
+from kasmos_plugin.codex.client import (
+    Codex,
+    CodexFailed,
+    CodexTooOld,
+    command,
+    is_too_old,
+    marketplace_add,
+    reason,
+)
 from kasmos_plugin.codex.home import CodexHome
 
 
@@ -42,6 +50,21 @@ def test_versions_are_compared_as_numbers() -> None:
     assert not is_too_old("0.138.0")
     assert not is_too_old("1.0.0")
     assert not is_too_old("dev")
+
+
+def test_an_old_codex_is_told_by_its_path_and_with_the_way_to_a_newer_one(tmp_path: Path) -> None:
+    old = codex(tmp_path, "echo codex-cli 0.137.9")
+    with pytest.raises(CodexTooOld) as caught:
+        old.new_enough_version()
+    assert caught.value.message == (
+        f"Codex 0.137.9 at '{old.binary}' is too old for plugins; 0.138 or newer works."
+    )
+    assert caught.value.hint == "npm install -g @openai/codex@latest"
+    assert codex(tmp_path, "echo codex-cli 0.138.0").new_enough_version() == "0.138.0"
+
+
+def test_a_command_can_be_typed_as_it_is_shown() -> None:
+    assert command(*marketplace_add(Path("/a b/c"))) == "codex plugin marketplace add '/a b/c'"
 
 
 @pytest.mark.parametrize("told", ["", "[]", "{", '{"installed": 3}', '{"installed": [{}]}'])
