@@ -22,7 +22,7 @@ from kasmos_plugin.cli.options import (
     open_for_reading,
     project_option,
 )
-from kasmos_plugin.cli.output import console, note
+from kasmos_plugin.cli.output import console, echo_json, note
 from kasmos_plugin.cli.page import browse, require_page, write_page
 from kasmos_plugin.contract.event import EventKind, EventRecord
 from kasmos_plugin.contract.live_status import Section
@@ -236,6 +236,38 @@ def widget(
     print(out)
     if is_opened:
         browse(out.absolute().as_uri())
+
+
+@monitor.command()
+@click.option(
+    "--out",
+    required=True,
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="The directory to write, made where there is none.",
+)
+@json_option
+def bundle(out: Path, as_json: bool) -> None:
+    """Write the monitor as files for a host of your own, with a manifest that lists them.
+
+    \b
+    Examples:
+      kas monitor bundle --out vendor/kasmos-monitor
+      kas monitor bundle --out vendor/kasmos-monitor --json     print the manifest
+
+    Prints each file that changed. A directory with anything else in it is left alone.
+    """
+    from kasmos_plugin.cli.bundle import write_bundle
+    from kasmos_plugin.widget.bundle import MANIFEST_NAME, bundle_files, bundle_manifest
+
+    written = write_bundle(out, bundle_files(), manifest=MANIFEST_NAME)
+    if as_json:
+        echo_json(bundle_manifest())
+        return
+    for path in written:
+        print(path)
+    if not written:
+        note(f"{out} is up to date")
 
 
 @monitor.command(name="open")
