@@ -48,6 +48,7 @@ export function mcpAppsHost(page: HostPage): Host {
   let pushed: unknown;
   const timers: number[] = [];
   let heightTimer = 0;
+  let height = 0;
   // An answer to a monitor that was in this frame before must not be taken for one to this.
   let lastId = Date.now();
 
@@ -89,6 +90,11 @@ export function mcpAppsHost(page: HostPage): Host {
     else if (id === undefined) told(method, isRecord(data["params"]) ? data["params"] : {});
     // An id of 0 is an id.
     else asked(id, method);
+  }
+
+  /** Before the host knows the view, it hears of no height. */
+  function tellHeight(): void {
+    if (isConnected && height) notify("size-changed", { height });
   }
 
   function asked(id: unknown, method: string): void {
@@ -137,6 +143,7 @@ export function mcpAppsHost(page: HostPage): Host {
     canOpenLinks = isRecord(hostCapabilities) && "openLinks" in hostCapabilities;
     if (isRecord(hostContext)) learn(hostContext);
     notify("initialized", {});
+    tellHeight();
     after(INPUT_MS, () => {
       isReady = true;
       listener();
@@ -202,9 +209,10 @@ export function mcpAppsHost(page: HostPage): Host {
     },
     sendPrompt: (text) =>
       sendResult(() => call("ui/message", { role: "user", content: [{ type: "text", text }] }, MESSAGE_MS)),
-    reportHeight(height) {
+    reportHeight(given) {
+      height = given;
       page.clearTimeout(heightTimer);
-      heightTimer = page.setTimeout(() => notify("size-changed", { height }), HEIGHT_MS);
+      heightTimer = page.setTimeout(tellHeight, HEIGHT_MS);
     },
     openLink(url) {
       if (canOpenLinks) call("ui/open-link", { url }).catch(() => undefined);

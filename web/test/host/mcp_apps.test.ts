@@ -307,11 +307,15 @@ describe("what is asked", () => {
     expect([host.openLink?.("https://a.example/"), sent("ui/open-link")]).toEqual([false, []]);
   });
 
-  test("as a height is the last of several", async () => {
+  test("as a height is the last of several, and none before the host has answered", async () => {
+    const heights = (): readonly unknown[] => sent("ui/notifications/size-changed").map(({ params }) => params);
+    host.reportHeight?.(90);
+    await pass(100);
+    expect(heights()).toEqual([]);
     await connect();
     for (const height of [100, 120, 140]) host.reportHeight?.(height);
     await pass(100);
-    expect(sent("ui/notifications/size-changed").map(({ params }) => params)).toEqual([{ height: 140 }]);
+    expect(heights()).toEqual([{ height: 90 }, { height: 140 }]);
   });
 });
 
