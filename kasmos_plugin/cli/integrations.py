@@ -102,16 +102,18 @@ def install(
     if dry_run:
         _print_plan(plan, as_json=as_json)
         return
-    if asks and plan.changes:
+    if asks and plan.has_changes:
         print(_plan_text(plan))
         _go_on(default=True)
     steps: list[Step] = []
     install_plugin(client, plan, _teller(steps, is_silent=as_json))
     following = _next(plan, steps)
     if as_json:
-        echo_json({"changed": plan.changes, "steps": [asdict(one) for one in steps]} | following)
+        echo_json(
+            {"changed": plan.has_changes, "steps": [asdict(one) for one in steps]} | following
+        )
         return
-    if not plan.changes:
+    if not plan.has_changes:
         print("nothing to change")
     for line in following["next"]:
         print(f"next: {line}")
@@ -203,11 +205,11 @@ def _teller(steps: list[Step], *, is_silent: bool) -> Callable[[Step], None]:
 
 def _print_plan(plan: Plan, *, as_json: bool) -> None:
     if not as_json:
-        print(_plan_text(plan) if plan.changes else "nothing to change")
+        print(_plan_text(plan) if plan.has_changes else "nothing to change")
         return
     echo_json(
         {
-            "changes": plan.changes,
+            "changes": plan.has_changes,
             "folder": str(plan.place.marketplace),
             "files": plan.copies,
             "commands": plan.commands,

@@ -32,14 +32,14 @@ _Span = tuple[int, int]
 class AppsFeature:
     """What a configuration says of MCP Apps.
 
-    `line` is the line of the deciding key, from 1, None for the default. `plugins_on` is False when
-    `features.plugins` turns all plugins off, ours with them.
+    `line` is the line of the deciding key, from 1, None for the default. `has_plugins_on` is False
+    when `features.plugins` turns all plugins off, ours with them.
     """
 
     is_on: bool
     decided_by: Literal["default", "apps", "connectors"]
     line: int | None
-    plugins_on: bool
+    has_plugins_on: bool
 
 
 def read_apps(text: str, *, name: str = "config.toml") -> AppsFeature:
@@ -50,12 +50,12 @@ def read_apps(text: str, *, name: str = "config.toml") -> AppsFeature:
             file with every command.
     """
     features = _features(parse(text, name=name), text, name)
-    plugins_on = features.get("plugins") is not False
+    has_plugins_on = features.get("plugins") is not False
     for key in _KEYS:
         if key in features:
             line = line_of(text, ("features", key))
-            return AppsFeature(features[key] is True, key, line, plugins_on)
-    return AppsFeature(is_on=True, decided_by="default", line=None, plugins_on=plugins_on)
+            return AppsFeature(features[key] is True, key, line, has_plugins_on)
+    return AppsFeature(is_on=True, decided_by="default", line=None, has_plugins_on=has_plugins_on)
 
 
 def turn_apps_on(text: str, *, name: str = "config.toml") -> str:

@@ -21,7 +21,7 @@ from kasmos_plugin.codex.edits import Edit, between
 from kasmos_plugin.codex.features import turn_apps_on
 from kasmos_plugin.codex.kept import keeping, put_back, remove_if_empty, turn_apps_back
 from kasmos_plugin.codex.place import Record
-from kasmos_plugin.codex.plan import Plan, has_shadow, refuse_stranger
+from kasmos_plugin.codex.plan import SHADOW, Plan, has_shadow, refuse_stranger
 from kasmos_plugin.codex.tables import MARKETPLACE_TABLE, PLUGIN_TABLE, table
 from kasmos_plugin.errors import KasmosError
 
@@ -173,9 +173,7 @@ class _Work:
             return
         text = config_file.read(self.codex.home.config).text
         if has_shadow(text):
-            message = "a server of yours named 'kasmos' hides that of the plugin"
-            hint = f"remove [mcp_servers.kasmos] from '{self.codex.home.config}'"
-            self._say("check", "warning", message, hint)
+            self._say("check", "warning", SHADOW, f"remove it from '{self.codex.home.config}'")
             return
         url = plugin.url(self.plan.port)
         if not any(one.name == SERVER and one.url == url for one in self.codex.servers()):

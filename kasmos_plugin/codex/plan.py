@@ -1,5 +1,6 @@
 """What an installation would change, found out without changing anything."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from kasmos_plugin.codex.config_file import ConfigFile
 from kasmos_plugin.codex.features import AppsFeature, read_apps, turn_apps_on
 from kasmos_plugin.codex.place import Place, place_of
 from kasmos_plugin.codex.tables import MARKETPLACE_TABLE, PLUGIN_TABLE, put, table
-from kasmos_plugin.codex.toml_text import ConfigProblem, parse
+from kasmos_plugin.codex.toml_text import ConfigProblem, parse, value_at
 from kasmos_plugin.errors import Conflict, KasmosError
 from kasmos_plugin.rules.text import clean
 
@@ -32,6 +33,10 @@ class ForeignMarketplace(Conflict):
             f"Codex has a marketplace 'kasmos' from '{clean(source, 500)}' already.",
             hint=take_out(),
         )
+
+
+SHADOW = f"[mcp_servers.{SERVER}] of yours hides the plugin's server"
+"""What is wrong when `has_shadow`."""
 
 
 class Stranger(KasmosError):
@@ -66,7 +71,7 @@ class Plan:
     """The configuration afterwards; None when only Codex can tell."""
 
     @property
-    def changes(self) -> bool:
+    def has_changes(self) -> bool:
         """Whether anything would change."""
         return bool(self.copies or self.adds_marketplace or self.adds_plugin or self.turns_apps_on)
 
@@ -98,7 +103,7 @@ def make_plan(codex: Codex, *, port: int | None = None, apps_on: bool = False) -
     config = config_file.read(codex.home.config)
     text = config.text
     apps = read_apps(text, name=str(codex.home.config))
-    if not apps.plugins_on:
+    if not apps.has_plugins_on:
         raise KasmosError(
             f"Codex's plugins are off: '{codex.home.config}' says features.plugins = false.",
             hint="remove that line, or set it to true",
@@ -150,8 +155,13 @@ def is_switched_off(text: str) -> bool:
 
 def has_shadow(text: str) -> bool:
     """Return whether a server of the user's hides that of the plugin."""
-    servers = parse(text, name="config.toml").get("mcp_servers")
-    return isinstance(servers, dict) and SERVER in servers
+    return value_at(parse(text, name="config.toml"), ("mcp_servers", SERVER)) is not None
+
+
+def server_settings(text: str) -> Mapping[str, object]:
+    """Return what the user has set for the plugin's own server; empty when nothing is."""
+    found = value_at(table(text, PLUGIN_TABLE) or {}, ("mcp_servers", SERVER))
+    return found if isinstance(found, dict) else {}
 
 
 def refuse_stranger(port: int) -> None:

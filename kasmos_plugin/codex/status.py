@@ -1,6 +1,6 @@
 """How our plugin stands in Codex, line by line. Looks, and changes nothing."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,9 +10,9 @@ from kasmos_plugin.codex.client import INSTALL_CODEX, SERVER, Codex, take_out
 from kasmos_plugin.codex.features import AppsFeature, read_apps
 from kasmos_plugin.codex.home import CodexHome
 from kasmos_plugin.codex.place import Place, place_of
-from kasmos_plugin.codex.plan import has_shadow
-from kasmos_plugin.codex.tables import MARKETPLACE_TABLE, PLUGIN_TABLE, Tree, table
-from kasmos_plugin.codex.toml_text import parse
+from kasmos_plugin.codex.plan import SHADOW, has_shadow, is_switched_off, server_settings
+from kasmos_plugin.codex.tables import MARKETPLACE_TABLE, PLUGIN_TABLE, table
+from kasmos_plugin.codex.toml_text import parse, value_at
 from kasmos_plugin.contract.check import Check, CheckState
 from kasmos_plugin.errors import KasmosError
 from kasmos_plugin.repository import find_repository
@@ -82,7 +82,7 @@ def _home(home: CodexHome) -> Check:
 def _apps(seen: _Seen) -> Check:
     name = str(seen.home.config)
     apps = read_apps(seen.text, name=name)
-    if not apps.plugins_on:
+    if not apps.has_plugins_on:
         hint = f"set features.plugins to true in '{name}'"
         return check("apps feature", "failed", "plugins are off: features.plugins = false", hint)
     decided, source = _decided(seen, apps)
@@ -113,10 +113,10 @@ def _project_files(seen: _Seen) -> Iterator[Path]:
     repository = find_repository(seen.cwd)
     if repository is None:
         return
-    projects = parse(seen.text, name=str(seen.home.config)).get("projects")
-    trusted = projects if isinstance(projects, dict) else {}
-    entries = [trusted.get(str(root)) for root in (repository.root, repository.main)]
-    if not any(isinstance(one, dict) and one.get("trust_level") == "trusted" for one in entries):
+    tree = parse(seen.text, name=str(seen.home.config))
+    roots = (repository.root, repository.main)
+    levels = [value_at(tree, ("projects", str(root), "trust_level")) for root in roots]
+    if "trusted" not in levels:
         return
     for directory in (seen.cwd, *seen.cwd.parents):
         path = directory / ".codex" / "config.toml"
@@ -146,10 +146,9 @@ def _marketplace(seen: _Seen) -> Check:
 
 
 def _plugin(seen: _Seen) -> Check:
-    found = table(seen.text, PLUGIN_TABLE)
-    if found is None:
+    if table(seen.text, PLUGIN_TABLE) is None:
         return check("plugin", "warning", "is not installed", INSTALL)
-    if found.get("enabled") is False:
+    if is_switched_off(seen.text):
         hint = f"set enabled = true below [plugins.\"kasmos@kasmos\"] in '{seen.home.config}'"
         return check("plugin", "warning", "is installed, and switched off", hint)
     return check("plugin", "ok", "is installed and enabled")
@@ -171,13 +170,11 @@ def _copy(seen: _Seen) -> Check:
 
 
 def _server(seen: _Seen) -> Check:
-    if (found := table(seen.text, PLUGIN_TABLE)) is not None and found.get("enabled") is False:
+    if is_switched_off(seen.text):
         return check("plugin server", "warning", "is off with the plugin")
     if has_shadow(seen.text):
-        message = "[mcp_servers.kasmos] of yours hides the plugin's server"
-        hint = f"remove it from '{seen.home.config}'"
-        return check("plugin server", "warning", message, hint)
-    if off := _switched_off(table(seen.text, PLUGIN_TABLE) or {}):
+        return check("plugin server", "warning", SHADOW, f"remove it from '{seen.home.config}'")
+    if off := _switched_off(server_settings(seen.text)):
         hint = f"look below [plugins.\"kasmos@kasmos\".mcp_servers.kasmos] in '{seen.home.config}'"
         return check("plugin server", "warning", f"a setting of yours says {off}", hint)
     if seen.codex is None:
@@ -191,15 +188,11 @@ def _server(seen: _Seen) -> Check:
     return check("plugin server", "warning", "Codex does not list it", INSTALL)
 
 
-def _switched_off(settings: Tree) -> str:
+def _switched_off(settings: Mapping[str, object]) -> str:
     """Return the user's setting that takes a tool of the monitor away; empty when none does."""
-    servers = settings.get("mcp_servers")
-    ours = servers.get(SERVER) if isinstance(servers, dict) else None
-    if not isinstance(ours, dict):
-        return ""
-    if ours.get("enabled") is False:
+    if settings.get("enabled") is False:
         return "enabled = false"
-    return next((key for key in ("enabled_tools", "disabled_tools") if key in ours), "")
+    return next((key for key in ("enabled_tools", "disabled_tools") if key in settings), "")
 
 
 def _guarded(name: str, look: Callable[[], Check]) -> Check:

@@ -12,7 +12,7 @@ from tomlkit.exceptions import TOMLKitError
 
 from kasmos_plugin.codex.client import MARKETPLACE, PLUGIN_ID
 from kasmos_plugin.codex.edits import Edit, between, taken_back
-from kasmos_plugin.codex.toml_text import ConfigProblem, is_same, parse, split_bom
+from kasmos_plugin.codex.toml_text import ConfigProblem, is_same, parse, split_bom, value_at
 
 Tree = dict[str, Any]
 TablePath = tuple[str, str]
@@ -30,9 +30,8 @@ def table(text: str, path: TablePath) -> Tree | None:
     Raises:
         ConfigProblem: the text is not TOML.
     """
-    found = parse(text, name=_NAME).get(path[0])
-    value = found.get(path[1]) if isinstance(found, dict) else None
-    return value if isinstance(value, dict) else None
+    found = value_at(parse(text, name=_NAME), path)
+    return found if isinstance(found, dict) else None
 
 
 def carry(before: str, after: str, *, undo: Mapping[TablePath, Edit]) -> str | None:

@@ -13,7 +13,7 @@ from kasmos_plugin.codex.home import CodexHome
 from kasmos_plugin.codex.installer import APPS, Step, Tell
 from kasmos_plugin.codex.kept import keeping, remove_if_empty, turn_apps_back
 from kasmos_plugin.codex.place import Record, place_of
-from kasmos_plugin.codex.plan import is_ours
+from kasmos_plugin.codex.plan import is_ours, server_settings
 from kasmos_plugin.codex.tables import (
     MARKETPLACE_TABLE,
     PLUGIN_TABLE,
@@ -64,10 +64,9 @@ def overrides(home: CodexHome) -> list[str]:
     Raises:
         ConfigProblem: the configuration cannot be read.
     """
-    found = table(config_file.read(home.config).text, PLUGIN_TABLE) or {}
-    servers = found.get("mcp_servers")
-    inner = servers.get(SERVER) if isinstance(servers, dict) else None
-    named = [f"mcp_servers.{SERVER}.{key}" for key in inner] if isinstance(inner, dict) else []
+    text = config_file.read(home.config).text
+    named = [f"mcp_servers.{SERVER}.{key}" for key in server_settings(text)]
+    found = table(text, PLUGIN_TABLE) or {}
     return named + [key for key in found if key not in ("enabled", "mcp_servers")]
 
 
