@@ -6,7 +6,7 @@ refuse ─> write ─> activate ─> wait until it answers ─> next service
 
 import time
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -158,7 +158,9 @@ def _restore(manager: Manager, one: Plan, tell: Tell) -> None:
     name = one.service.name
     try:
         if one.before is None:
-            _quietly(lambda: manager.deactivate(name))
+            # A service that could not be started may not be there to be stopped.
+            with suppress(ManagerFailed):
+                manager.deactivate(name)
             unit_file.remove(one.path)
             manager.reload()
         else:
@@ -167,11 +169,3 @@ def _restore(manager: Manager, one: Plan, tell: Tell) -> None:
         tell(f"{name}: put back as it was")
     except KasmosError as error:
         tell(f"{name}: could not be put back: {error.message}")
-
-
-def _quietly(job: Callable[[], None]) -> None:
-    # A service that could not be started may not be there to be stopped.
-    try:
-        job()
-    except ManagerFailed:
-        return

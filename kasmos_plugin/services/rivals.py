@@ -1,5 +1,6 @@
 """Who else serves or watches: why a service could not start, and whether it answers now."""
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -35,8 +36,6 @@ def is_answering(service: Service, running: Running) -> bool:
         return False
     if service.ports:
         return all(ports.identity(port) is not None for port in service.ports)
-    import json  # The daemon alone is asked for its pid.
-
     try:
         reply = request(paths.socket(), "GET", "/v1/ping", timeout_s=2.0)
         return bool(json.loads(reply.body)["pid"] == running.pid)

@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from kasmos_plugin import services
-from kasmos_plugin.services import ServiceState
 from kasmos_plugin.services.manager import manager_here
+from kasmos_plugin.services.state import ServiceState, status
 from kasmos_plugin.services.units import daemon_service
 from tests.services.conftest import FakeSystemctl
 
@@ -18,7 +17,7 @@ def test_without_a_manager_the_reason_is_the_state(
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     why = "no service manager: there is no `systemctl`"
-    assert services.status() == (
+    assert status() == (
         ServiceState(name="kasmosdb", manager="", detail=why),
         ServiceState(name="kasmos", manager="", detail=why),
     )
@@ -27,7 +26,7 @@ def test_without_a_manager_the_reason_is_the_state(
 def test_with_a_manager_and_no_unit_nothing_is_installed(
     systemctl: FakeSystemctl, unit_dir: Path
 ) -> None:
-    assert services.status()[0] == ServiceState(
+    assert status()[0] == ServiceState(
         name="kasmosdb",
         manager="systemd",
         detail="not installed",
@@ -43,7 +42,7 @@ def test_an_installed_unit_stays_one_when_the_manager_falls_silent(
     path = unit_dir / "kasmos.service"
     path.write_bytes(manager.unit_content(daemon_service()))
     systemctl.is_silent()
-    found = services.status(manager)[1]
+    found = status(manager)[1]
     assert (found.is_installed, found.is_current, found.is_active) == (True, True, False)
     assert found.detail.startswith("no service manager: ")
 
@@ -52,4 +51,4 @@ def test_a_unit_that_cannot_be_read_is_a_state_and_no_failure(
     systemctl: FakeSystemctl, unit_dir: Path
 ) -> None:
     (unit_dir / "kasmos.service").mkdir(parents=True)
-    assert "cannot be read" in services.status()[1].detail
+    assert "cannot be read" in status()[1].detail
