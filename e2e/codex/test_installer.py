@@ -5,6 +5,7 @@ import json
 import os
 import pty
 import select
+import shutil
 import socket
 import subprocess
 import sys
@@ -17,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from e2e.codex.client import Codex
+from e2e.codex.client import BIN, Codex
 from e2e.harness import World
 from kasmos_plugin import __version__
 
@@ -351,22 +352,8 @@ def test_settings_of_the_plugin_outlive_an_upgrade(kas: Kas, free_port: int, cal
 
 
 def test_a_step_that_fails_undoes_those_before_it(kas: Kas, free_port: int, tmp_path: Path) -> None:
-    """The real client, behind a door that fails one command."""
     before = looks(kas.codex)
-    door = tmp_path / "door"
-    door.mkdir()
-    (door / "codex").write_text(
-        '#!/bin/sh\nif [ "$1 $2" = "mcp list" ]; then echo "Error: broken" >&2; exit 1; fi\n'
-        'exec "$REAL_CODEX" "$@"\n'
-    )
-    (door / "codex").chmod(0o755)
-    real = kas.codex.env["PATH"].split(os.pathsep)[0] + "/codex"
-    said = kas.install(
-        *("--mcp-port", str(free_port)),
-        code=1,
-        KASMOS_CODEX=str(door / "codex"),
-        REAL_CODEX=real,
-    )
+    said = kas.install("--mcp-port", str(free_port), code=1, **broken_door(tmp_path))
     assert "broken" in said.err
     assert looks(kas.codex) == before
     assert kas.codex.json("plugin", "list")["installed"] == []
@@ -379,14 +366,7 @@ def test_a_failed_upgrade_leaves_the_older_installation(
 ) -> None:
     kas.install("--mcp-port", str(free_port))
     before = looks(kas.codex)
-    door = tmp_path / "codex-door"
-    door.write_text(
-        '#!/bin/sh\nif [ "$1 $2" = "mcp list" ]; then echo "Error: broken" >&2; exit 1; fi\n'
-        'exec "$REAL_CODEX" "$@"\n'
-    )
-    door.chmod(0o755)
-    real = kas.codex.env["PATH"].split(os.pathsep)[0] + "/codex"
-    kas.install("--mcp-port", "9", code=1, KASMOS_CODEX=str(door), REAL_CODEX=real)
+    kas.install("--mcp-port", "9", code=1, **broken_door(tmp_path))
     assert looks(kas.codex) == before
     (server,) = kas.codex.json("mcp", "list")
     assert server["transport"]["url"] == f"http://127.0.0.1:{free_port}/mcp"
@@ -407,8 +387,6 @@ def test_a_marketplace_of_our_name_from_elsewhere_is_left_alone(kas: Kas, free_p
 
 
 def test_a_folder_of_ours_that_went_is_told_and_mended(kas: Kas, free_port: int) -> None:
-    import shutil
-
     kas.install("--mcp-port", str(free_port))
     shutil.rmtree(kas.marketplace)
     status = kas.status()
@@ -510,6 +488,17 @@ def test_at_a_terminal_it_asks_before_settings_of_the_user_go(kas: Kas, free_por
     code, said = at_terminal(kas, "integrations", "codex", "uninstall", answers=("y",))
     assert code == 0, said
     assert "kasmos" not in config.read_text()
+
+
+def broken_door(directory: Path) -> dict[str, str]:
+    """Return the environment of a real client behind a door that fails one command."""
+    door = directory / "codex-door"
+    door.write_text(
+        '#!/bin/sh\nif [ "$1 $2" = "mcp list" ]; then echo "Error: broken" >&2; exit 1; fi\n'
+        'exec "$REAL_CODEX" "$@"\n'
+    )
+    door.chmod(0o755)
+    return {"KASMOS_CODEX": str(door), "REAL_CODEX": str(BIN / "codex")}
 
 
 def at_terminal(kas: Kas, *arguments: str, answers: tuple[str, ...]) -> tuple[int, str]:
