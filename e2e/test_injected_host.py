@@ -332,6 +332,15 @@ def test_the_monitor_unsubscribes_when_its_page_goes(watched: Page, example: Exa
     assert watched.evaluate("() => sessionStorage.getItem('ended')") == "1"
 
 
+def test_the_monitor_unsubscribes_when_its_root_is_taken_out(
+    watched: Page, example: Example
+) -> None:
+    open_stopped(watched, example)
+    watched.evaluate("() => document.getElementById('root').remove()")
+    assert pass_time(watched, 60_000) == 0
+    assert seen(watched, "subscribed") == 0
+
+
 def test_a_host_with_the_required_members_alone_has_neither_buttons_nor_modes(
     page: Page, example: Example
 ) -> None:
@@ -357,6 +366,42 @@ def test_a_host_with_the_required_members_alone_has_neither_buttons_nor_modes(
     expect(page.locator("#root main.is-live")).to_be_visible(timeout=SOON_MS)
     expect(page.locator("#root .attention")).to_be_visible()
     assert page.locator("#root :is(.ask, .mode)").count() == 0
+
+
+def test_a_host_that_throws_wherever_it_is_told_something_loses_nothing_else(
+    page: Page, example: Example
+) -> None:
+    """A selection, the badge, a mode and the end: each is the host's affair once it is told."""
+    page.add_init_script(
+        """let held;
+        window.told = new Set();
+        const fails = (name) => () => { told.add(name); throw new Error("no"); };
+        Object.defineProperty(window, "kasmosMonitorHost", {
+          get: () => held,
+          set(host) {
+            host.subscribe = fails("subscribe");
+            host.saveState = fails("saveState");
+            host.requestDisplayMode = fails("requestDisplayMode");
+            const later = fails("setBadge");
+            host.setBadge = async () => later();
+            held = host;
+          },
+        });"""
+    )
+    page.goto(f"{example.url}?project=alpha")
+    expect(page.locator("#root main.is-live")).to_be_visible(timeout=SOON_MS)
+    page.locator("select.task").select_option("bare")
+    expect(page.locator("select.task")).to_have_value("bare")
+    expect(page.locator("#root .taskline")).to_contain_text("no waves")
+    page.get_by_role("button", name="show as sidebar").click()
+    expect(page.locator("#root main.mode-inline")).to_be_visible()
+    assert sorted(page.evaluate("() => [...told]")) == [
+        "requestDisplayMode",
+        "saveState",
+        "setBadge",
+        "subscribe",
+    ]
+    page.goto(f"{example.url}monitor.css")
 
 
 def test_the_example_answers_its_own_page_alone(example: Example) -> None:

@@ -7,7 +7,11 @@ import { readEnvironment, sendResult, unusableHost } from "./host";
 
 /** Narrows to what can be called at all; each property is checked again when it is read. */
 function isHost(value: unknown): value is MonitorHost {
-  return isRecord(value) && isMethod(value["refresh"]) && isMethod(value["subscribe"]);
+  return can(value, "refresh") && can(value, "subscribe");
+}
+
+function can(host: unknown, method: string): boolean {
+  return isRecord(host) && isMethod(host[method]);
 }
 
 /** Wraps an injected host; one that cannot be used is a host with a `problem`. */
@@ -27,24 +31,30 @@ export function injectedHost(given: unknown): Host {
     name: "injected",
     problem: null,
     isReady: true,
-    modes: host.requestDisplayMode ? MODES : [],
+    modes: can(host, "requestDisplayMode") ? MODES : [],
     scope: kept.project || kept.task ? kept : parseScope(host.input),
     environment: () => readEnvironment(host),
     pushed: () => host.snapshot ?? undefined,
     refresh: async (scope) => host.refresh(scope),
     subscribe(listener) {
-      const unsubscribe: unknown = host.subscribe(listener);
+      let unsubscribe: unknown;
+      void quietly(() => (unsubscribe = host.subscribe(listener)));
       return () => {
-        if (isMethod(unsubscribe)) unsubscribe();
+        if (isMethod(unsubscribe)) void quietly(unsubscribe);
       };
     },
-    ...(host.saveState && { saveState: (scope) => host.saveState?.(scope) }),
-    ...(host.setBadge && { setBadge: (badge) => host.setBadge?.(badge) }),
-    ...(host.requestDisplayMode && {
-      requestMode: async (mode) => {
-        await host.requestDisplayMode?.(mode);
-      },
-    }),
-    ...(host.sendPrompt && { sendPrompt: (text) => sendResult(() => host.sendPrompt?.(text)) }),
+    ...(can(host, "saveState") && { saveState: (scope) => void quietly(() => host.saveState?.(scope)) }),
+    ...(can(host, "setBadge") && { setBadge: (badge) => void quietly(() => host.setBadge?.(badge)) }),
+    ...(can(host, "requestDisplayMode") && { requestMode: (mode) => quietly(() => host.requestDisplayMode?.(mode)) }),
+    ...(can(host, "sendPrompt") && { sendPrompt: (text) => sendResult(() => host.sendPrompt?.(text)) }),
   };
+}
+
+/** What a host throws, at once or later, is the host's affair: the monitor goes on. */
+async function quietly(run: () => unknown): Promise<void> {
+  try {
+    await run();
+  } catch {
+    // Nobody waits for more than that it was told.
+  }
 }

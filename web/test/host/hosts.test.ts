@@ -80,6 +80,28 @@ describe("an injected host", () => {
     const host = chooseHost(page({ kasmosMonitorHost: injected({ sendPrompt }) }));
     expect(await host.sendPrompt?.("hello")).toBe(expected);
   });
+
+  test.each([
+    () => { throw new Error("no"); },
+    () => Promise.reject(new Error("no")),
+  ])("may throw or reject wherever it is told something", async (fails) => {
+    const more = { saveState: fails, setBadge: fails, requestDisplayMode: fails, subscribe: () => fails };
+    const host = chooseHost(page({ kasmosMonitorHost: injected(more) }));
+    const badge = { level: "idle", running_agents: 0, blocked: 0, implementing: 0, reviewing: 0 } as const;
+    host.saveState?.({ project: "a" });
+    host.setBadge?.(badge);
+    host.subscribe(() => undefined)();
+    chooseHost(page({ kasmosMonitorHost: injected({ subscribe: fails }) })).subscribe(() => undefined)();
+    await expect(host.requestMode?.("pip")).resolves.toBe(undefined);
+  });
+
+  test("can do only what is a method of it", () => {
+    const more = { saveState: "x", setBadge: 1, requestDisplayMode: {}, sendPrompt: true };
+    const host = chooseHost(page({ kasmosMonitorHost: injected(more) }));
+    expect([host.sendPrompt, host.setBadge, host.saveState, host.requestMode, host.modes]).toEqual([
+      undefined, undefined, undefined, undefined, [],
+    ]);
+  });
 });
 
 describe("the Apps SDK", () => {
