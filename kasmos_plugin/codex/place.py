@@ -67,9 +67,12 @@ class Place:
         try:
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
             descriptor, name = tempfile.mkstemp(prefix=".install.", dir=self.path)
-            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-                file.write(record.model_dump_json(indent=2))
-            Path(name).replace(self._record)
+            try:
+                with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+                    file.write(record.model_dump_json(indent=2))
+                Path(name).replace(self._record)
+            finally:
+                Path(name).unlink(missing_ok=True)
         except OSError as error:
             raise KasmosError(
                 f"'{self._record}' cannot be written: {error.strerror}.",
