@@ -85,6 +85,7 @@ def fill(world: World, project: str = "alpha") -> None:
     where = ("--project", project, *world.store_arguments())
     world.kas("task", "create", "-", "--name", "plan", *where, stdin=PLAN)
     world.kas("task", "create", "-", "--name", "bare", *where, stdin="no waves yet\n")
+    world.approve("plan", "implement_start", *where)
     world.kas("task", "transition", "plan", "implement_start", *where)
     for number in ("1", "2"):
         world.kas("task", "subtask", "plan", number, "done", *where)

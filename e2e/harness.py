@@ -19,6 +19,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
+from tests.terminal import at_terminal
+
 KAS = (sys.executable, "-m", "kasmos_plugin")
 CHROMIUM_FLAGS = (
     "--no-sandbox",
@@ -127,6 +129,12 @@ class World:
         found = re.search(r":(\d+)", self.url.removeprefix("http:"))
         assert found
         return int(found[1])
+
+    def approve(self, task: str, step: str, *options: str) -> None:
+        """Answer yes to `kas task approve` on a terminal, as a person does."""
+        command = [*KAS, "task", "approve", task, "--step", step, *options]
+        code, said = at_terminal(command, answers=["y"], env=self.env, cwd=self.root)
+        assert code == 0, said
 
     def spawn(self, *arguments: str) -> "subprocess.Popen[str]":
         """Start one command in the background; it is ended with the world."""

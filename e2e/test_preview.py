@@ -27,6 +27,7 @@ def test_a_file_shows_the_live_monitor(page: Page, served: World) -> None:
     assert out.stat().st_mode & 0o077 == 0
     page.goto(out.as_uri())
     expect(page.get_by_text("parse the new format")).to_be_visible(timeout=SOON_MS)
+    served.approve("plan", "advance_wave")
     served.kas("task", "transition", "plan", "advance_wave")
     expect(page.get_by_text("wave 2 of 2").first).to_be_visible(timeout=SOON_MS)
 

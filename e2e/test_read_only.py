@@ -26,6 +26,7 @@ def test_every_action_is_a_chat_request_and_changes_nothing(
     page: Page, served: World, mode: str, host: str
 ) -> None:
     served.kas("task", "create", "-", "--name", "in-review", stdin="## Wave 1\n### Task 1: x\n")
+    served.approve("in-review", "implement_start")
     served.kas("task", "transition", "in-review", "implement_start")
     served.kas("task", "subtask", "in-review", "1", "done")
     calls: list[tuple[str, str]] = []

@@ -109,6 +109,25 @@ class IllegalEvent(Conflict):
     code = "illegal_event"
 
 
+class ApprovalRequired(Conflict):
+    """A step that a person has to approve first; it has been asked for."""
+
+    code = "approval_required"
+
+    def __init__(self, project: str, task: str, step: str, words: str) -> None:
+        super().__init__(
+            f"Task '{task}': to {words} needs a person's approval, which is asked for now.",
+            hint=f"a person runs: kas task approve '{task}' --step {step} --project '{project}'",
+        )
+        self.step = step
+
+
+class NoTerminal(KasmosError):
+    """Only a person at a terminal can do this."""
+
+    code = "no_terminal"
+
+
 class PlanProblems(KasmosError):
     """A plan that cannot be stored; every problem is named with its line."""
 

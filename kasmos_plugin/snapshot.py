@@ -33,6 +33,7 @@ from kasmos_plugin.contract.live_status import (
 )
 from kasmos_plugin.contract.task import ACTIVE_STATUSES, Phase, Task
 from kasmos_plugin.errors import BadArgument
+from kasmos_plugin.rules.approval import step_words
 from kasmos_plugin.rules.lifecycle import needs_decision, needs_fixer
 from kasmos_plugin.rules.text import GOAL_LIMIT, NAME_LIMIT, basename, clean
 
@@ -169,12 +170,11 @@ def _attention(facts: Facts, agents: Sequence[AgentView], now: datetime) -> Iter
         name = clean(task.filename, NAME_LIMIT)
         if needs_decision(task):
             moments = [task.phase_at] if task.phase is Phase.WAVE_WAITING else []
-            if task.block_reason and task.blocked_at is not None:
-                moments.append(task.blocked_at)
+            moments += [at for at in (task.blocked_at, task.pending_at) if at is not None]
             yield AttentionItem(
                 task=name,
                 kind="needs_decision",
-                detail=clean(task.block_reason),
+                detail=clean("; ".join(_reasons(task))),
                 since=_past(min(moments, default=None), now),
             )
         if needs_fixer(task):
@@ -190,6 +190,13 @@ def _attention(facts: Facts, agents: Sequence[AgentView], now: datetime) -> Iter
                 since=_past(agent.reason_since, now),
                 agent=clean(agent.id, NAME_LIMIT),
             )
+
+
+def _reasons(task: Task) -> Iterable[str]:
+    if task.block_reason:
+        yield task.block_reason
+    if task.pending_step is not None:
+        yield f"approve: {step_words(task.pending_step, task.pending_wave)}"
 
 
 def _attention_order(item: AttentionItem) -> tuple[int, float, str, str]:

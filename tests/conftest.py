@@ -8,7 +8,22 @@ from pathlib import Path
 
 import pytest
 
+from kasmos_plugin.contract.approval import Step
+from kasmos_plugin.contract.task import LifecycleEvent, Task
+from kasmos_plugin.rules.approval import plan_hash
 from kasmos_plugin.store import Store, open_store
+
+
+def approve(store: Store, project: str, task: str, step: str) -> None:
+    """Approve a step of a task as a person does at a terminal."""
+    plan = plan_hash(store.tasks.plan_text(project, task))
+    store.approvals.decide(project, task, Step(step), "approved", by="ann", plan_hash=plan)
+
+
+def approved_move(store: Store, project: str, task: str, event: LifecycleEvent) -> Task:
+    """Approve a gated lifecycle event, and apply it."""
+    approve(store, project, task, event)
+    return store.tasks.transition(project, task, event)
 
 
 class Clock:

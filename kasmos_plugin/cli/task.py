@@ -7,6 +7,7 @@ from typing import get_args
 
 import click
 
+from kasmos_plugin.cli.approvals import approvals, approve, decline
 from kasmos_plugin.cli.input import read_plan, read_words
 from kasmos_plugin.cli.marks import task_mark
 from kasmos_plugin.cli.options import (
@@ -274,6 +275,8 @@ def transition(
 ) -> None:
     """Apply a lifecycle event; an illegal one is refused with the legal ones.
 
+    implement_start and advance_wave need a person's approval: kas task approve.
+
     \b
     Examples:
       kas task transition auth implement_start
@@ -384,33 +387,21 @@ def unblock(task: str, project: str, db: Path | None, as_json: bool) -> None:
 
 @task.command()
 @task_argument
-@click.option("--yes", is_flag=True, help="Do not ask.")
 @project_option
 @db_option
-def delete(task: str, yes: bool, project: str, db: Path | None) -> None:
-    """Delete a task with its plan and feedback; its events stay.
+def delete(task: str, project: str, db: Path | None) -> None:
+    """Delete a task with its plan and feedback, once a person has approved it; its events stay.
 
     \b
     Examples:
+      kas task approve auth --step task_delete
       kas task delete auth
-      kas task delete auth --yes
     """
     with closing(open_cli_store(db)) as store:
         chosen = choose_project(store, project)
         found = store.tasks.get(chosen, task)
-        if not yes:
-            _ask_to_delete(store, found)
         store.tasks.delete(chosen, task)
     print(f"deleted {clean(found.filename)}")
-
-
-def _ask_to_delete(store: Store, found: Task) -> None:
-    if not sys.stdin.isatty():
-        raise BadArgument("Deleting needs a yes, and nobody can be asked here.", hint="--yes")
-    asked = f"Delete '{clean(found.filename)}' ({status_words(found)}) of '{clean(found.project)}'?"
-    if not click.confirm(asked, err=True):
-        store.close()
-        raise click.Abort
 
 
 def _tell(task: Task, *, as_json: bool) -> None:
@@ -425,3 +416,7 @@ def _tell(task: Task, *, as_json: bool) -> None:
 
 def _plain(subtask: Subtask) -> dict[str, object]:
     return subtask.model_dump(mode="json", exclude={"wave"})
+
+
+for _command in (approve, decline, approvals):
+    task.add_command(_command)

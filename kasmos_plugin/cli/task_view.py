@@ -1,5 +1,6 @@
 """A stored task in words and marks for the terminal. Knows no command and no store."""
 
+import shlex
 from collections.abc import Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ from kasmos_plugin.contract.task import (
     Task,
     Wave,
 )
+from kasmos_plugin.rules.approval import step_words
 from kasmos_plugin.rules.lifecycle import legal_events, needs_decision, needs_fixer, position_of
 from kasmos_plugin.rules.text import clean, clean_block
 from kasmos_plugin.summary import age, pull_request_facts, status_words
@@ -93,6 +95,9 @@ def _facts(task: Task, now: datetime) -> Iterator[tuple[str, str]]:
     yield "since", age(task.phase_at, now)
     if task.block_reason and task.blocked_at is not None:
         yield "blocked", f"{clean(task.block_reason)} ({age(task.blocked_at, now)})"
+    if task.pending_step is not None and task.pending_at is not None:
+        asked = f"{step_words(task.pending_step, task.pending_wave)} ({age(task.pending_at, now)})"
+        yield "asks", f"{asked}: kas task approve {shlex.quote(clean(task.filename))}"
     if task.feedback.strip():
         yield "feedback", f"{clean(task.feedback, 100)}  (kas task feedback {task.filename})"
     if task.review_cycle:

@@ -3,6 +3,7 @@
 from enum import StrEnum
 from typing import Literal
 
+from kasmos_plugin.contract.approval import Step
 from kasmos_plugin.contract.base import Model, Timestamp
 
 
@@ -121,6 +122,10 @@ class Task(Model):
     block_reason: str = ""
     block_source: BlockSource | None = None
     blocked_at: Timestamp | None = None
+    pending_step: Step | None = None
+    """The step that a person is asked to approve; the oldest when there are several."""
+    pending_wave: int = 0
+    pending_at: Timestamp | None = None
     pr_url: str = ""
     pr_check_status: PrCheckStatus | None = None
     pr_review_decision: PrReviewDecision | None = None

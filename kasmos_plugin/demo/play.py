@@ -132,6 +132,8 @@ class Play:
 
     def _wave(self, wave: int, parts: tuple[Part, ...]) -> None:
         if wave == 1:
+            self._tell("▲", "to start a wave a person approves it; for the first, the demo does")
+            self._stage.approve(TASK, "implement_start")
             self._move("implement_start")
         for part in parts:
             self._stage.worktree(part.branch)  # One by one: they share a repository.
@@ -161,13 +163,18 @@ class Play:
 
     def _decide(self, wave: int) -> None:
         self._tell("▲", f"wave {wave} is done: does wave {wave + 1} start? You decide")
+        # Refused without an approval, and so asked for: every monitor shows it.
+        self._has_run("task", "transition", TASK, "advance_wave")
         if self._is_auto:
             self._pause(5.0)
-            self._move("advance_wave")
+            self._tell("▲", "nobody is asked with --auto: the demo approves it")
+            self._stage.approve(TASK, "advance_wave")
         else:
-            command = f"{self._command} task transition {TASK} advance_wave"
+            command = f"{self._command} task approve {TASK}"
             self._tell("", f"\nYes is, in another terminal:\n\n  {command}\n")
-        self._heard("advance_wave", "the decision", within_s=None)
+        while not self._has_run("task", "transition", TASK, "advance_wave"):
+            self._heard("approval_given", "the decision", within_s=None)
+        self._heard("advance_wave", "the next wave")
         self._tell("●", f"decided: wave {wave + 1} starts")
 
     def _review(self) -> None:
@@ -282,11 +289,19 @@ class Play:
         deadline = time.monotonic() + CLEANING_S
         while self._stage.kas_json("task", "list", "--all"):
             # The end of the last agent may not be stored yet.
-            if self._has_run("task", "delete", TASK, "--yes"):
+            if self._has_run("task", "delete", TASK) or self._has_deleted():
                 return
             if time.monotonic() > deadline:
                 raise DemoFailed(f"The task '{TASK}' cannot be deleted.")
             time.sleep(0.2)
+
+    def _has_deleted(self) -> bool:
+        """Approve the end of the demo's own task, and delete it."""
+        try:
+            self._stage.approve(TASK, "task_delete")
+        except DemoFailed:
+            return False
+        return self._has_run("task", "delete", TASK)
 
     def _unregister(self) -> None:
         self._stage.kas("daemon", "remove", PROJECT)

@@ -5,6 +5,7 @@ Git gets its identity and settings from the environment; nobody's configuration 
 
 import json
 import os
+import pty
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -59,6 +60,33 @@ class Stage:
         """Run one `kas` command and return what it printed, decoded."""
         return json.loads(self.kas(*arguments, "--json"))
 
+    def approve(self, task: str, step: str) -> None:
+        """Answer yes to `kas task approve` as a person would: on a terminal, made for it.
+
+        Raises:
+            DemoFailed: it was refused, or did not end.
+        """
+        master, slave = pty.openpty()
+        try:
+            # The answer waits in the terminal until the question comes.
+            os.write(master, b"y\n")
+            command = [*KAS, "task", "approve", task, "--step", step]
+            process = subprocess.Popen(
+                command,
+                cwd=self.directory,
+                env=dict(self.environment),
+                stdin=slave,
+                stdout=slave,
+                stderr=slave,
+                start_new_session=True,
+            )
+            os.close(slave)
+            said = _drained(master)
+            if process.wait(COMMAND_TIMEOUT_S):
+                raise DemoFailed(f"'kas task approve {task}' failed: {said.strip()}")
+        finally:
+            os.close(master)
+
     def git(self, *arguments: str, where: Path | None = None) -> str:
         """Run one git command in the repository and return what it printed."""
         return self._run(["git", *arguments], where or self.repository, "")
@@ -107,6 +135,19 @@ class Stage:
             said = (done.stderr or done.stdout).strip()
             raise DemoFailed(f"'{shown}' failed with code {done.returncode}: {said}")
         return done.stdout
+
+
+def _drained(terminal: int) -> str:
+    """Return what is written to a terminal until its last user has gone."""
+    said = b""
+    while True:
+        try:
+            piece = os.read(terminal, 65_536)
+        except OSError:  # Linux's way to say that nobody has it open.
+            piece = b""
+        if not piece:
+            return said.decode("utf-8", "replace")
+        said += piece
 
 
 def environment(base: Mapping[str, str], *, home: Path | None, database: Path) -> dict[str, str]:

@@ -105,8 +105,9 @@ def position_of(task: Task) -> Position:
 
 
 def needs_decision(task: Task) -> bool:
-    """Return whether an active task waits for a decision: between waves, or blocked."""
-    return bool(task.block_reason) or task.phase is P.WAVE_WAITING
+    """Return whether an active task waits for a decision: between waves, blocked, or asking."""
+    is_asking = task.pending_step is not None
+    return bool(task.block_reason) or is_asking or task.phase is P.WAVE_WAITING
 
 
 def needs_fixer(task: Task) -> bool:

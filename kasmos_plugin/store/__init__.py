@@ -9,6 +9,7 @@ from datetime import datetime
 from pathlib import Path
 
 from kasmos_plugin.store.agents import Agents
+from kasmos_plugin.store.approvals import Approvals
 from kasmos_plugin.store.database import Database, utc_now
 from kasmos_plugin.store.events import Events
 from kasmos_plugin.store.projects import Projects
@@ -26,6 +27,11 @@ class Store:
         self.projects = Projects(database, self.events, now)
         self.agents = Agents(database, self.events)
         self.tasks = Tasks(database, self.projects, self.events, self.agents, now)
+
+    @property
+    def approvals(self) -> Approvals:
+        """The requests and approvals of steps."""
+        return self.tasks.approvals
 
     @property
     def path(self) -> Path:

@@ -100,13 +100,38 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             record TEXT NOT NULL
         ) WITHOUT ROWID""",
     ),
+    (
+        """CREATE TABLE approvals (
+            id INTEGER PRIMARY KEY,
+            task_id INTEGER NOT NULL REFERENCES tasks (id) ON DELETE CASCADE,
+            step TEXT NOT NULL,
+            wave INTEGER NOT NULL,
+            reason TEXT NOT NULL,
+            plan_hash TEXT NOT NULL,
+            requested_us INTEGER NOT NULL,
+            decision TEXT,
+            decided_us INTEGER,
+            decided_by TEXT NOT NULL DEFAULT '',
+            used_us INTEGER,
+            CHECK (decision IN ('approved', 'declined'))
+        )""",
+        """CREATE TABLE approved_plans (
+            task_id INTEGER NOT NULL REFERENCES tasks (id) ON DELETE CASCADE,
+            hash TEXT NOT NULL,
+            body TEXT NOT NULL,
+            PRIMARY KEY (task_id, hash)
+        ) WITHOUT ROWID""",
+        "ALTER TABLE tasks ADD COLUMN pending_step TEXT",
+        "ALTER TABLE tasks ADD COLUMN pending_wave INTEGER NOT NULL DEFAULT 0",
+        "ALTER TABLE tasks ADD COLUMN pending_us INTEGER",
+    ),
 )
 """Statements of each schema version; version N is the N-th entry, counted from 1."""
 
 # The literals are the query's too: a bound parameter would miss a partial index.
 ACTIVE = "status IN ('planning', 'ready', 'implementing', 'reviewing', 'verifying')"
 WAITING = (
-    "(phase = 'wave_waiting' OR block_reason <> ''"
+    "(phase = 'wave_waiting' OR block_reason <> '' OR pending_step IS NOT NULL"
     " OR (status = 'implementing' AND feedback_id IS NOT NULL))"
 )
 
@@ -120,6 +145,7 @@ DERIVED: dict[str, str] = {
     "tasks_active": f"CREATE INDEX tasks_active ON tasks (project, filename) WHERE {ACTIVE}",
     "tasks_waiting": f"CREATE INDEX tasks_waiting ON tasks (project, filename)"
     f" WHERE {ACTIVE} AND {WAITING}",
+    "approvals_by_task": "CREATE INDEX approvals_by_task ON approvals (task_id)",
     "feedback_by_task": "CREATE INDEX feedback_by_task ON feedback (task_id)",
     "events_by_project": "CREATE INDEX events_by_project ON events (project, id)",
     "events_by_task": "CREATE INDEX events_by_task ON events (project, task, id)",

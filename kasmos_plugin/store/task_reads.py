@@ -30,7 +30,7 @@ class TaskReads:
         Raises:
             UnknownTask: the project has no such task.
         """
-        return task_of(self._require(project, filename))
+        return task_of(self.require_row(project, filename))
 
     def list(
         self, project: str, *, statuses: Collection[TaskStatus] | None = None
@@ -63,7 +63,7 @@ class TaskReads:
 
     def waves(self, project: str, filename: str) -> tuple[Wave, ...]:
         """Return the waves of a task's plan in order."""
-        task_id = self._require(project, filename)["id"]
+        task_id = self.require_row(project, filename)["id"]
         rows = self._database.rows(
             "SELECT wave, title FROM waves WHERE task_id = ? ORDER BY wave", (task_id,)
         )
@@ -71,17 +71,17 @@ class TaskReads:
 
     def subtasks(self, project: str, filename: str) -> tuple[Subtask, ...]:
         """Return the subtasks of a task's plan by number."""
-        return self._subtasks(self._require(project, filename)["id"])
+        return self._subtasks(self.require_row(project, filename)["id"])
 
     def plan_text(self, project: str, filename: str) -> str:
         """Return the plan as it was given."""
-        task_id = self._require(project, filename)["id"]
+        task_id = self.require_row(project, filename)["id"]
         row = self._database.row("SELECT body FROM plans WHERE task_id = ?", (task_id,))
         return str(row[0]) if row is not None else ""
 
     def feedback(self, project: str, filename: str) -> tuple[Feedback, ...]:
         """Return every feedback that reviews gave, newest first; at most the first is current."""
-        task = self._require(project, filename)
+        task = self.require_row(project, filename)
         rows = self._database.rows(
             "SELECT id, review_cycle, text, at_us FROM feedback WHERE task_id = ? ORDER BY id DESC",
             (task["id"],),
@@ -106,7 +106,12 @@ class TaskReads:
     def _find(self, project: str, name: str) -> sqlite3.Row | None:
         return self._database.row(f"{_TASK} WHERE project = ? AND filename = ?", (project, name))
 
-    def _require(self, project: str, filename: str) -> sqlite3.Row:
+    def require_row(self, project: str, filename: str) -> sqlite3.Row:
+        """Return the row of one task, for changes within the caller's transaction.
+
+        Raises:
+            UnknownTask: the project has no such task.
+        """
         name = task_name(filename)
         row = self._find(project, name)
         if row is None:
@@ -123,7 +128,7 @@ class TaskReads:
 def task_of(row: sqlite3.Row) -> Task:
     """Return the task that a row of this module's query holds."""
     values = dict(row)
-    for name in ("phase", "created", "updated", "blocked", "feedback"):
+    for name in ("phase", "created", "updated", "blocked", "feedback", "pending"):
         moment = values.pop(f"{name}_us")
         values[f"{name}_at"] = None if moment is None else from_us(moment)
     return Task.model_validate(values)

@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Callable, Mapping
 from datetime import datetime
 
+from kasmos_plugin.contract.approval import Step
 from kasmos_plugin.contract.event import EventKind, Level
 from kasmos_plugin.contract.task import (
     ACTIVE_STATUSES,
@@ -19,7 +20,8 @@ from kasmos_plugin.contract.task import (
     Task,
     TaskStatus,
 )
-from kasmos_plugin.errors import BadArgument, Conflict, NotFound
+from kasmos_plugin.errors import ApprovalRequired, BadArgument, Conflict, NotFound
+from kasmos_plugin.rules.approval import gate
 from kasmos_plugin.rules.lifecycle import (
     RESETTING,
     UNBLOCKING,
@@ -32,6 +34,7 @@ from kasmos_plugin.rules.lifecycle import (
 from kasmos_plugin.rules.plan import parse_plan
 from kasmos_plugin.rules.text import clean
 from kasmos_plugin.store.agents import Agents
+from kasmos_plugin.store.approvals import Approvals
 from kasmos_plugin.store.database import Database, Value, to_us
 from kasmos_plugin.store.events import Events
 from kasmos_plugin.store.projects import Projects
@@ -57,6 +60,7 @@ class Tasks(TaskReads):
         self._events = events
         self._agents = agents
         self._now = now
+        self.approvals = Approvals(database, self, events, now)
 
     def create(
         self, project: str, filename: str, *, plan_text: str = "", topic: str = "", branch: str = ""
@@ -99,15 +103,20 @@ class Tasks(TaskReads):
 
         Raises:
             IllegalEvent: the event is not legal now; the message lists the legal ones.
+            ApprovalRequired: a person has not approved the step; it has been asked for.
             BadArgument: feedback was given with another event than `review_changes_requested`.
         """
         if feedback and event is not LifecycleEvent.REVIEW_CHANGES_REQUESTED:
             raise BadArgument(f"Only {LifecycleEvent.REVIEW_CHANGES_REQUESTED} takes feedback.")
         check_text("The feedback", feedback)
         with self._database.writing():
-            row = self._require(project, filename)
-            self._apply(row, event, feedback=feedback)
-            self._settle(row["id"])
+            row = self.require_row(project, filename)
+            missing = self._ask_first(row, event)
+            if missing is None:
+                self._apply(row, event, feedback=feedback)
+                self._settle(row["id"])
+        if missing is not None:
+            raise missing
         return self.get(project, filename)
 
     def set_subtask(self, project: str, filename: str, number: int, status: SubtaskStatus) -> Task:
@@ -121,7 +130,7 @@ class Tasks(TaskReads):
             Conflict: the task is done or cancelled.
         """
         with self._database.writing():
-            row = self._require(project, filename)
+            row = self.require_row(project, filename)
             name = row["filename"]
             if row["status"] not in ACTIVE_STATUSES:
                 raise Conflict(
@@ -166,7 +175,7 @@ class Tasks(TaskReads):
         if not clean(reason):
             raise BadArgument("A block needs a reason.", hint='kas task block TASK "which API?"')
         with self._database.writing():
-            row = self._require(project, filename)
+            row = self.require_row(project, filename)
             if row["status"] not in ACTIVE_STATUSES:
                 raise Conflict(f"Task '{row['filename']}' is {row['status']} already.")
             self._set_block(row, reason.strip(), "person")
@@ -179,7 +188,7 @@ class Tasks(TaskReads):
             Conflict: the task is not blocked.
         """
         with self._database.writing():
-            row = self._require(project, filename)
+            row = self.require_row(project, filename)
             if not row["block_reason"]:
                 raise Conflict(f"Task '{row['filename']}' is not blocked.")
             self._set_block(row, "", None)
@@ -220,7 +229,7 @@ class Tasks(TaskReads):
         }
         changes = {name: value for name, value in given.items() if value is not None}
         with self._database.writing():
-            row = self._require(project, filename)
+            row = self.require_row(project, filename)
             if plan is not None and plan_text is not None:
                 self._replace_plan(row, plan, plan_text)
             if changes:
@@ -238,18 +247,31 @@ class Tasks(TaskReads):
 
         Raises:
             Conflict: agents still work on it.
+            ApprovalRequired: a person has not approved it; it has been asked for.
         """
         with self._database.writing():
-            row = self._require(project, filename)
+            row = self.require_row(project, filename)
             name = row["filename"]
             if running := self._agents.running(project, name):
                 raise Conflict(
                     f"Task '{name}' has {len(running)} running agents.",
                     hint=f"kas agent stop {running[0].id}",
                 )
-            self._update(row["id"], {"feedback_id": None})
-            self._database.write("DELETE FROM tasks WHERE id = ?", (row["id"],))
-            self._note(project, name, EventKind.TASK_DELETED, "task deleted", level="warn")
+            missing = self.approvals.spend(row, Step.TASK_DELETE)
+            if missing is None:
+                self._update(row["id"], {"feedback_id": None})
+                self._database.write("DELETE FROM tasks WHERE id = ?", (row["id"],))
+                self._note(project, name, EventKind.TASK_DELETED, "task deleted", level="warn")
+        if missing is not None:
+            raise missing
+
+    def _ask_first(self, row: sqlite3.Row, event: LifecycleEvent) -> ApprovalRequired | None:
+        """Use the approval that a legal event needs; return what is missing, None for nothing."""
+        step = gate(event)
+        if step is None:
+            return None
+        move(position_of(task_of(row)), event, name=row["filename"])
+        return self.approvals.spend(row, step)
 
     def _apply(self, row: sqlite3.Row, event: LifecycleEvent, *, feedback: str = "") -> None:
         at = position_of(task_of(row))

@@ -1,10 +1,7 @@
 """`kas task`: what is said, what is stored, and what is refused."""
 
 import json
-import os
-import pty
 import sqlite3
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,7 +9,8 @@ import pytest
 
 from kasmos_plugin.contract.task import LifecycleEvent, SubtaskStatus, Task
 from kasmos_plugin.store import Store
-from tests.cli.conftest import KAS, PLAN, Kas
+from tests.cli.conftest import PLAN, Kas
+from tests.conftest import approve, approved_move
 
 E = LifecycleEvent
 
@@ -103,7 +101,7 @@ def test_a_hostile_name_is_refused_and_told_without_its_escapes(
 
 def test_tasks_are_listed_in_columns(kas: Kas, cli_store: Store, task: str) -> None:
     cli_store.tasks.create("repo", "a-much-longer-name")
-    cli_store.tasks.transition("repo", task, E.IMPLEMENT_START)
+    approved_move(cli_store, "repo", task, E.IMPLEMENT_START)
     cli_store.tasks.block("repo", task, "which API?")
     cli_store.tasks.transition("repo", cli_store.tasks.create("repo", "old").filename, E.CANCEL)
     lines = kas("task", "list").out.splitlines()
@@ -134,7 +132,7 @@ def test_a_list_of_nothing_says_how_to_begin(kas: Kas, demo_project: str) -> Non
 def test_a_task_is_shown_with_its_waves_and_what_is_legal(
     kas: Kas, cli_store: Store, task: str
 ) -> None:
-    cli_store.tasks.transition("repo", task, E.IMPLEMENT_START)
+    approved_move(cli_store, "repo", task, E.IMPLEMENT_START)
     cli_store.tasks.set_subtask("repo", task, 1, SubtaskStatus.DONE)
     shown = kas("task", "show", "auth.md").out
     assert shown.splitlines()[0] == "● auth  implementing, wave running"
@@ -165,7 +163,7 @@ def test_what_is_not_given_stays(kas: Kas, cli_store: Store, task: str) -> None:
     assert kas("task", "update", task, "--pr-url", "javascript:alert(1)").code == 2
 
 
-def test_a_whole_life_through_commands(kas: Kas, task: str) -> None:
+def test_a_whole_life_through_commands(kas: Kas, cli_store: Store, task: str) -> None:
     steps: list[tuple[tuple[str, ...], str]] = [
         (("transition", task, "implement_start"), "implementing, wave running, wave 1/2, 0/3 done"),
         (("subtask", task, "1", "done"), "implementing, wave running, wave 1/2, 1/3 done"),
@@ -181,6 +179,9 @@ def test_a_whole_life_through_commands(kas: Kas, task: str) -> None:
         (("transition", task, "verify_approved"), "done, 3/3 done"),
     ]
     for command, told in steps:
+        if command[-1] in ("implement_start", "advance_wave"):
+            assert kas("task", *command).code == 1, "a person has not approved it"
+            approve(cli_store, "repo", task, command[-1])
         done = kas("task", *command)
         assert (done.code, done.out) == (0, f"auth: {told}\n"), command
 
@@ -201,7 +202,7 @@ def test_feedback_is_shown_current_first_then_historical(
 ) -> None:
     assert kas("task", "feedback", task).out == "no review has asked for changes\n"
     move = cli_store.tasks.transition
-    move("repo", task, E.IMPLEMENT_START)
+    approved_move(cli_store, "repo", task, E.IMPLEMENT_START)
     move("repo", task, E.IMPLEMENT_FINISHED)
     move("repo", task, E.REVIEW_CHANGES_REQUESTED, feedback="first\n\x1b[31mline")
     move("repo", task, E.IMPLEMENT_FINISHED)
@@ -224,7 +225,7 @@ def test_feedback_is_shown_current_first_then_historical(
 def test_feedback_can_come_from_standard_input(
     kas_process: Kas, cli_store: Store, task: str
 ) -> None:
-    cli_store.tasks.transition("repo", task, E.IMPLEMENT_START)
+    approved_move(cli_store, "repo", task, E.IMPLEMENT_START)
     cli_store.tasks.transition("repo", task, E.IMPLEMENT_FINISHED)
     done = kas_process(
         *("task", "transition", task, "review_changes_requested", "--feedback", "-"),
@@ -241,28 +242,14 @@ def test_a_block_is_told_until_it_is_decided(kas: Kas, task: str) -> None:
     assert kas("task", "unblock", task).code == 1
 
 
-def test_deleting_wants_a_yes(kas_process: Kas, cli_store: Store, task: str) -> None:
-    refused = kas_process("task", "delete", task, stdin="y\n")
-    assert (refused.code, refused.err.splitlines()[-1]) == (2, "hint: --yes")
+def test_deleting_needs_an_approval(kas: Kas, cli_store: Store, task: str) -> None:
+    refused = kas("task", "delete", task)
+    assert refused.code == 1
+    assert "kas task approve 'auth' --step task_delete" in refused.err
     assert cli_store.tasks.list("repo")
-    assert kas_process("task", "delete", task, "--yes").out == "deleted auth\n"
+    approve(cli_store, "repo", task, "task_delete")
+    assert kas("task", "delete", task).out == "deleted auth\n"
     assert not cli_store.tasks.list("repo")
-
-
-@pytest.mark.parametrize(("answer", "left"), [(b"n\n", 1), (b"\n", 1), (b"y\n", 0)])
-def test_on_a_terminal_deleting_asks(cli_store: Store, task: str, answer: bytes, left: int) -> None:
-    person, terminal = pty.openpty()
-    process = subprocess.Popen(
-        [*KAS, "task", "delete", task], stdin=terminal, stdout=subprocess.PIPE, stderr=terminal
-    )
-    os.close(terminal)
-    asked = b""
-    while b"[y/N]" not in asked:
-        asked += os.read(person, 1024)
-    os.write(person, answer)
-    process.communicate(timeout=10)
-    os.close(person)
-    assert (process.returncode, len(cli_store.tasks.list("repo"))) == (130 if left else 0, left)
 
 
 def test_an_unknown_task_or_project_is_told(kas: Kas, task: str) -> None:

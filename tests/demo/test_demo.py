@@ -17,6 +17,7 @@ from kasmos_plugin.demo.stage import environment
 from kasmos_plugin.rules.plan import parse_plan
 from tests.cli.conftest import KAS, run_quietly, until
 from tests.conftest import git
+from tests.terminal import at_terminal
 
 PLAN = Path(sys.modules["kasmos_plugin.demo.play"].__file__ or "").with_name("plan.md")
 
@@ -99,7 +100,7 @@ def test_started_alone_it_plays_to_its_end_and_leaves_nothing(
         out, err = process.communicate(timeout=90)
     assert (process.returncode, err) == (0, "")
     told = [line[5:] for line in out.splitlines() if line[:3].strip().isdigit()]
-    assert [line[0] for line in told] == list("●●■●▲●●●▲●✓✓✓")
+    assert [line[0] for line in told] == list("●▲●■●▲▲●●●▲●✓✓✓")
     assert told[-2:] == [f"✓ verified: task {TASK} is done", "✓ cleaned up: nothing is left"]
     assert out.startswith("page      http://127.0.0.1:")
     assert _leftovers(tmp_path) == []
@@ -115,7 +116,7 @@ def test_in_a_running_store_a_person_decides_and_what_was_there_stays(
 ) -> None:
     surroundings["KASMOS_PROJECT"] = "repo"
     with demo(surroundings) as process:
-        lines = _until(process, "advance_wave")
+        lines = _until(process, "kas task approve")
         command = lines[-1].strip()
         waiting = _kas(surroundings, "monitor", "status", "--project", "demo")
         assert [item["kind"] for item in waiting["attention"]] == ["needs_decision"]
@@ -123,13 +124,8 @@ def test_in_a_running_store_a_person_decides_and_what_was_there_stays(
         repository = next((tmp_path / "tmp").glob("kasmos-demo-*/moon-phases"))
         authors = set(git(repository, "log", "--all", "--format=%an <%ae>").splitlines())
         assert authors == {"kas demo <demo@example.invalid>"}
-        subprocess.run(
-            command,
-            shell=True,
-            check=True,
-            env=surroundings,
-            capture_output=True,
-        )
+        code, said = at_terminal(["sh", "-c", command], answers=["y"], env=surroundings)
+        assert code == 0, said
         lines = _until(process, "done")
         process.communicate(timeout=60)
     assert process.returncode == 0

@@ -14,7 +14,7 @@ from kasmos_plugin.contract.task import LifecycleEvent
 from kasmos_plugin.serve import tools
 from kasmos_plugin.store import Store
 from kasmos_plugin.widget.document import widget_hash, widget_html
-from tests.conftest import git
+from tests.conftest import approved_move, git
 from tests.serve.conftest import ERAS, MCP_PORT, MODERN, agent, daemon_of, request, serving
 
 pytestmark = pytest.mark.anyio
@@ -253,9 +253,7 @@ async def test_the_text_is_complete_and_claims_nothing(store: Store, project: st
     """D14: a model that sees only the text knows as much, and is not told that it was drawn."""
     for number in range(20):
         store.tasks.create(project, f"feature-number-{number:02}", plan_text=PLAN)
-        store.tasks.transition(
-            project, f"feature-number-{number:02}", LifecycleEvent.IMPLEMENT_START
-        )
+        approved_move(store, project, f"feature-number-{number:02}", LifecycleEvent.IMPLEMENT_START)
     store.tasks.block(project, "feature-number-03", "which index?")
     agents = [agent(number, project, f"feature-number-{number:02}") for number in range(20)]
     async with serving(store.path, daemon_of(store, *agents)) as serve:

@@ -13,7 +13,7 @@ from kasmos_plugin.errors import (
     UnknownProject,
 )
 from kasmos_plugin.store import Store
-from tests.conftest import git
+from tests.conftest import approve, git
 
 
 def other_repo(tmp_path: Path, name: str = "other") -> Path:
@@ -67,6 +67,7 @@ def test_a_removed_project_with_tasks_stays_known(store: Store, project: str, re
     store.projects.remove(project)
     assert store.projects.names() == (project,)
     assert store.projects.list() == ()
+    approve(store, project, "a", "task_delete")
     store.tasks.delete(project, "a")
     store.projects.add(repo)
     store.projects.remove(project)

@@ -14,7 +14,7 @@ from kasmos_plugin.errors import (
     UnknownTask,
 )
 from kasmos_plugin.store import Store
-from tests.conftest import Clock
+from tests.conftest import Clock, approve, approved_move
 
 E, D = LifecycleEvent, SubtaskStatus
 PLAN = "**Goal:** g\n## Wave 1\n### Task 1: a\n### Task 2: b\n## Wave 2: last\n### Task 1: c\n"
@@ -52,17 +52,19 @@ def test_a_new_task_is_ready_and_planned_when_it_has_waves(
 
 
 def test_the_store_records_the_end_of_waves_itself(store: Store, project: str, task: str) -> None:
-    store.tasks.transition(project, task, E.IMPLEMENT_START)
+    approved_move(store, project, task, E.IMPLEMENT_START)
     store.tasks.set_subtask(project, task, 1, D.DONE)
     assert store.tasks.set_subtask(project, task, 2, D.DONE).phase is Phase.WAVE_WAITING
-    assert store.tasks.transition(project, task, E.ADVANCE_WAVE).active_wave == 2
+    assert approved_move(store, project, task, E.ADVANCE_WAVE).active_wave == 2
     assert store.tasks.set_subtask(project, task, 3, D.DONE).status is TaskStatus.REVIEWING
     assert kinds(store, project)[1:] == [
         "task_created",
+        "approval_given",
         "implement_start",
         "subtask_changed",
         "subtask_changed",
         "wave_finished",
+        "approval_given",
         "advance_wave",
         "subtask_changed",
         "implement_finished",
@@ -74,7 +76,7 @@ def test_a_wave_that_is_done_already_ends_when_it_starts(
 ) -> None:
     for number in (1, 2):
         store.tasks.set_subtask(project, task, number, D.DONE)
-    assert store.tasks.transition(project, task, E.IMPLEMENT_START).phase is Phase.WAVE_WAITING
+    assert approved_move(store, project, task, E.IMPLEMENT_START).phase is Phase.WAVE_WAITING
 
 
 def test_an_illegal_event_changes_nothing(store: Store, project: str, task: str) -> None:
@@ -87,7 +89,7 @@ def test_an_illegal_event_changes_nothing(store: Store, project: str, task: str)
 def test_only_changes_requested_makes_feedback_current(
     store: Store, project: str, task: str, clock: Clock
 ) -> None:
-    store.tasks.transition(project, task, E.IMPLEMENT_START)
+    approved_move(store, project, task, E.IMPLEMENT_START)
     store.tasks.transition(project, task, E.IMPLEMENT_FINISHED)
     with pytest.raises(BadArgument):
         store.tasks.transition(project, task, E.REVIEW_APPROVED, feedback="x")
@@ -103,7 +105,7 @@ def test_only_changes_requested_makes_feedback_current(
 
 
 def test_blank_feedback_is_no_feedback(store: Store, project: str, task: str) -> None:
-    store.tasks.transition(project, task, E.IMPLEMENT_START)
+    approved_move(store, project, task, E.IMPLEMENT_START)
     store.tasks.transition(project, task, E.IMPLEMENT_FINISHED)
     store.tasks.transition(project, task, E.REVIEW_CHANGES_REQUESTED, feedback="  ")
     assert store.tasks.waiting(project) == ()
@@ -136,8 +138,8 @@ def test_a_persons_reason_outlives_subtasks_and_is_cleared_by_a_decision(
 def test_starting_over_begins_with_pending_subtasks(store: Store, project: str, task: str) -> None:
     for number in (1, 2, 3):
         store.tasks.set_subtask(project, task, number, D.DONE)
-    store.tasks.transition(project, task, E.IMPLEMENT_START)
-    store.tasks.transition(project, task, E.ADVANCE_WAVE)
+    approved_move(store, project, task, E.IMPLEMENT_START)
+    approved_move(store, project, task, E.ADVANCE_WAVE)
     for event in (E.REVIEW_APPROVED, E.VERIFY_APPROVED, E.START_OVER):
         store.tasks.transition(project, task, event)
     again = store.tasks.get(project, task)
@@ -160,7 +162,7 @@ def test_a_plan_is_replaced_only_before_the_work_begins(
     bare = store.tasks.update(project, task, plan_text="no waves")
     assert (bare.phase, bare.total_waves, bare.subtasks_total) == (None, 0, 0)
     store.tasks.update(project, task, plan_text=PLAN)
-    store.tasks.transition(project, task, E.IMPLEMENT_START)
+    approved_move(store, project, task, E.IMPLEMENT_START)
     with pytest.raises(Conflict, match="is being carried out"):
         store.tasks.update(project, task, plan_text=PLAN)
 
@@ -202,5 +204,6 @@ def test_a_task_with_running_agents_is_not_deleted(
     with pytest.raises(Conflict, match="1 running agent"):
         store.tasks.delete(project, task)
     store.agents.save(agent.model_copy(update={"is_dismissed": True}))
+    approve(store, project, task, "task_delete")
     store.tasks.delete(project, task)
     assert kinds(store, project)[-1] == "task_deleted"
