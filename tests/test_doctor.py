@@ -148,6 +148,25 @@ def test_a_broken_configuration_is_told_by_its_line(content: str, line: str, loo
     assert (look(name).state, line in look(name).message) == ("failed", True)
 
 
+def test_another_marketplace_that_went_is_named_with_what_mends_it(look: Look) -> None:
+    config = look.root / ".codex" / "config.toml"
+    config.parent.mkdir()
+    gone = look.root / "gone"
+    config.write_text(f'[marketplaces.other]\nsource_type = "local"\nsource = "{gone}"\n')
+    check = look("marketplace")
+    assert check.state == "failed"
+    assert f"'other' of Codex is gone: '{gone}'" in check.message
+    assert check.hint == "codex plugin marketplace remove other"
+
+
+def test_with_all_plugins_off_the_server_is_off_too(look: Look) -> None:
+    config = look.root / ".codex" / "config.toml"
+    config.parent.mkdir()
+    config.write_text("[features]\nplugins = false\n")
+    assert look("apps feature").state == "failed"
+    assert look("plugin server").message == "is off with all plugins"
+
+
 @pytest.mark.parametrize(
     ("trust", "words"), [("", "by default"), ('trust_level = "untrusted"', "by default")]
 )

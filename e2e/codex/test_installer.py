@@ -258,6 +258,31 @@ def test_a_server_that_is_not_there_is_a_warning_with_the_next_step(
     assert any("new thread" in line for line in said.json["next"])
 
 
+def test_the_port_of_the_page_is_told_from_that_of_mcp(kas: Kas, calm: World) -> None:
+    page = str(calm.addresses["monitor"]).rsplit(":", 1)[1].partition("/")[0]
+    step = kas.install("--mcp-port", page).step("server")
+    assert (step["state"], "port of the page" in step["message"]) == ("warning", True)
+
+
+def test_a_home_that_is_not_there_is_no_failure(kas: Kas, tmp_path: Path) -> None:
+    home = str(tmp_path / "none")
+    said = kas("integrations", "codex", "status", "--json", "--codex-home", home)
+    assert said.code == 0, said
+    assert said.check("codex home")["state"] == "warning"
+
+
+def test_another_marketplace_that_went_is_named_before_anything_is_done(
+    kas: Kas, free_port: int, tmp_path: Path
+) -> None:
+    config = kas.codex.config
+    other = f'[marketplaces.other]\nsource_type = "local"\nsource = "{tmp_path / "gone"}"\n'
+    config.write_text(config.read_text() + other)
+    said = kas.install("--mcp-port", str(free_port), code=1)
+    assert "hint: codex plugin marketplace remove other" in said.err
+    assert not kas.marketplace.exists()
+    assert kas.status().check("marketplace")["state"] == "failed"
+
+
 def test_a_stranger_on_the_port_is_a_failure_and_nothing_is_changed(kas: Kas) -> None:
     """Fault D6."""
     before = looks(kas.codex)
@@ -332,6 +357,7 @@ def test_an_upgrade_keeps_a_plugin_that_the_user_has_switched_off(
     assert said.json["changed"] is True
     assert codex.config.read_text() == text
     assert said.step("check")["state"] == "warning"
+    assert "enabled = true" in said.json["next"][0]
     servers = codex.home.glob("plugins/cache/kasmos/kasmos/*/.mcp.json")
     assert mcp_port(calm) in next(servers).read_text()
     assert kas.status().check("plugin")["message"] == "is installed, and switched off"
@@ -424,6 +450,7 @@ def test_without_codex_the_two_commands_are_told_and_uninstalling_still_works(
     kas.install("--mcp-port", str(free_port))
     bare = {"PATH": str(tmp_path)}
     said = kas("integrations", "codex", "install", **bare)
+    assert kas.status().check("marketplace")["state"] == "ok"
     assert said.code == 1
     assert f"codex plugin marketplace add {kas.marketplace}" in said.err
     assert "codex plugin add kasmos@kasmos" in said.err

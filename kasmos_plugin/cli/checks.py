@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from kasmos_plugin.cli.output import echo_json, table
 from kasmos_plugin.contract.check import Check
 from kasmos_plugin.errors import Exit
+from kasmos_plugin.summary import plural
 
 _MARKS = {"ok": ("✓", "green"), "warning": ("▲", "yellow"), "failed": ("■", "red")}
 
@@ -26,7 +27,7 @@ def print_checks(checks: Sequence[Check], *, as_json: bool) -> None:
         rows.append((Text(f"{shape} {check.state}", style=style), check.name, seen))
     table(("state", "what", "seen"), rows, empty="nothing was looked at")
     count = {state: sum(check.state == state for check in checks) for state in _MARKS}
-    print(f"\n{count['ok']} ok, {count['warning']} warnings, {count['failed']} failed")
+    print(f"\n{count['ok']} ok, {plural(count['warning'], 'warning')}, {count['failed']} failed")
 
 
 def exit_code(checks: Sequence[Check]) -> int:

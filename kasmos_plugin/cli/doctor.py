@@ -27,9 +27,11 @@ def doctor(db: Path | None, port: int, codex_home: Path | None, as_json: bool) -
     \b
     Examples:
       kas doctor
+      kas doctor --port 8433     for kas serve --port 8433
       kas doctor --json | jq '.checks[] | select(.state != "ok")'
 
     A line is ok, warning or failed; below one that is not ok stands the command that mends it.
+    The port of MCP is the one that kas integrations codex install named, else 7434.
     """
     from kasmos_plugin.codex.client import find_codex
     from kasmos_plugin.codex.home import find_home

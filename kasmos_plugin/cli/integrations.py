@@ -18,7 +18,7 @@ from kasmos_plugin.codex.installer import Step
 from kasmos_plugin.codex.installer import install as install_plugin
 from kasmos_plugin.codex.place import place_of
 from kasmos_plugin.codex.plan import Plan, make_plan
-from kasmos_plugin.codex.status import look
+from kasmos_plugin.codex.status import look, port_of
 from kasmos_plugin.codex.uninstaller import overrides
 from kasmos_plugin.codex.uninstaller import uninstall as uninstall_plugin
 from kasmos_plugin.errors import Exit
@@ -64,7 +64,7 @@ def codex() -> None:
 
 
 @codex.command()
-@click.option("--enable-apps", is_flag=True, help="Turn [features] apps on where it is off.")
+@click.option("--enable-apps", is_flag=True, help="Turn the apps feature on, for every app.")
 @click.option("--dry-run", is_flag=True, help="Print what would change, and change nothing.")
 @click.option(
     "--mcp-port",
@@ -88,11 +88,11 @@ def install(
     Examples:
       kas integrations codex install
       kas integrations codex install --dry-run
-      kas integrations codex install --mcp-port 8434     for kas serve --mcp-port 8434
+      kas integrations codex install --mcp-port 8434     as kas serve has it
 
     At a terminal it shows what would change and asks first. A step that fails undoes the others.
     """
-    client = _client(codex_home)
+    client = _client(codex_home, mcp_port, is_dry=dry_run)
     plan = make_plan(client, port=mcp_port, apps_on=enable_apps)
     asks = not (yes or as_json or dry_run) and sys.stdin.isatty()
     if asks and not plan.apps.is_on and not enable_apps:
@@ -123,7 +123,7 @@ def install(
 @home_option
 @json_option
 def status(codex_home: Path | None, as_json: bool) -> None:
-    """Tell how the plugin stands in Codex; exit code 1 when something failed.
+    """Tell how the plugin stands in Codex; exit code 1 when a line failed, not for warnings.
 
     \b
     Examples:
@@ -176,19 +176,19 @@ def _go_on(*, default: bool) -> None:
         click.get_current_context().exit(Exit.FAILED)
 
 
-def _client(codex_home: Path | None) -> Codex:
+def _client(codex_home: Path | None, port: int | None, *, is_dry: bool) -> Codex:
     home = find_home(codex_home)
     client = find_codex(home)
     if client is None:
-        raise CodexMissing(_by_hand(home))
+        raise CodexMissing(_by_hand(home, port or port_of(home), is_dry=is_dry))
     return client
 
 
-def _by_hand(home: CodexHome) -> Path:
-    """Return the folder to name in the two manual commands; it is written if it is missing."""
+def _by_hand(home: CodexHome, port: int, *, is_dry: bool) -> Path:
+    """Return the folder to name in the two manual commands; it is written, but in a dry run."""
     root = place_of(home).marketplace
-    if plugin.differences(plugin.marketplace(MCP_PORT), root):
-        plugin.write(plugin.marketplace(MCP_PORT), root)
+    if not is_dry and plugin.differences(plugin.marketplace(port), root):
+        plugin.write(plugin.marketplace(port), root)
     return root
 
 
@@ -224,6 +224,7 @@ def _plan_text(plan: Plan) -> str:
     if plan.copies:
         lines.append(f"copy to '{plan.place.marketplace}':")
         lines += [f"  {name}" for name in plan.copies]
+        lines.append(f"the address in it: {plugin.url(plan.port)}")
     if plan.commands:
         lines += ["run:", *(f"  {command}" for command in plan.commands)]
     if plan.predicted is None:
@@ -245,14 +246,16 @@ def _apps_question(plan: Plan) -> str:
     where = f"'{plan.apps.decided_by}' in line {plan.apps.line} of '{plan.config.path}'"
     return clean_block(
         f"apps are off in Codex: {where}.\n"
-        "without apps a host may leave the widget out; the tools and their text answers work.\n"
-        "turning it on lets every app in, not only kasmos."
+        "without them a host may leave the widget out; tools and text answers work.\n"
+        "turning them on lets every app in, not only kasmos."
     )
 
 
 def _next(plan: Plan, steps: Sequence[Step]) -> dict[str, list[str]]:
     is_served = any(one.name == "server" and one.state == "done" for one in steps)
     lines = [] if is_served else [f"start the server: {how_to_serve(plan.port, '--mcp-port')}"]
+    # What a check warned of stands in the way of the tools.
+    lines += [f"{one.message}: {one.hint}" for one in steps if one.name == "check" and one.hint]
     lines.append('start a new thread in Codex and say "open the kasmos monitor"')
     if not plan.apps.is_on and not plan.turns_apps_on:
         lines.append("apps are off: kas integrations codex install --enable-apps")

@@ -49,7 +49,7 @@ def service() -> None:
 
     \b
     Examples:
-      kas service install          as `kasmosdb` and `kasmos`, by systemd or launchd
+      kas service install      as `kasmosdb` and `kasmos`, by systemd or launchd
       kas service status
       kas service uninstall
     """

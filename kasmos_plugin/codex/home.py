@@ -41,7 +41,8 @@ def find_home(given: Path | None = None) -> CodexHome:
         return CodexHome(path=Path.home() / ".codex", told_by="default")
     path = Path(named).expanduser().absolute()
     if path.exists() and not path.is_dir():
-        raise BadArgument(f"{told_by} '{path}' is no directory.", hint="--codex-home DIR")
+        hint = "unset CODEX_HOME, or correct it" if given is None else "--codex-home DIR"
+        raise BadArgument(f"{told_by} '{path}' is no directory.", hint=hint)
     return CodexHome(path=path, told_by=told_by)
 
 

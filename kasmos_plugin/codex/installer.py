@@ -21,9 +21,16 @@ from kasmos_plugin.codex.edits import Edit, between
 from kasmos_plugin.codex.features import turn_apps_on
 from kasmos_plugin.codex.kept import keeping, put_back, remove_if_empty, turn_apps_back
 from kasmos_plugin.codex.place import Record
-from kasmos_plugin.codex.plan import SHADOW, Plan, has_shadow, refuse_stranger
+from kasmos_plugin.codex.plan import (
+    SHADOW,
+    Plan,
+    has_shadow,
+    how_to_switch_on,
+    refuse_stranger,
+)
 from kasmos_plugin.codex.tables import MARKETPLACE_TABLE, PLUGIN_TABLE, table
 from kasmos_plugin.errors import KasmosError
+from kasmos_plugin.summary import plural
 
 APPS = "apps"
 """The name of the edit that turned apps on."""
@@ -126,7 +133,7 @@ class _Work:
         self.undo.append(lambda: plugin.put_back(old, top))
         self.old += [old] if old is not None else []
         self._write_down(port=self.plan.port)
-        self._say("copy", "done", f"{len(self.plan.copies)} files to '{top}'")
+        self._say("copy", "done", f"{plural(len(self.plan.copies), 'file')} to '{top}'")
 
     def add_marketplace(self) -> None:
         """Register our folder."""
@@ -169,7 +176,8 @@ class _Work:
         if found is None:
             raise KasmosError("Codex does not list the plugin.", hint="codex plugin list")
         if self.plan.keeps_off:
-            self._say("check", "warning", "the plugin is switched off, and stays so")
+            message = "the plugin is switched off, and stays so"
+            self._say("check", "warning", message, how_to_switch_on(self.codex.home.config))
             return
         text = config_file.read(self.codex.home.config).text
         if has_shadow(text):
@@ -194,6 +202,8 @@ class _Work:
             self._say("server", "done", f"{name} answers at {plugin.url(port)}")
             return
         message = f"nothing answers at {plugin.url(port)} yet"
+        if ports.is_held(port):
+            message = f"kas serve has no MCP at {plugin.url(port)}: is it the port of the page?"
         self._say("server", "warning", message, ports.how_to_serve(port, "--mcp-port"))
 
     def finish(self) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from kasmos_plugin import ports
 from kasmos_plugin.codex import config_file, plugin
 from kasmos_plugin.codex.client import (
+    MARKETPLACE,
     PLUGIN_ADD,
     SERVER,
     Codex,
@@ -37,6 +38,19 @@ class ForeignMarketplace(Conflict):
 
 SHADOW = f"[mcp_servers.{SERVER}] of yours hides the plugin's server"
 """What is wrong when `has_shadow`."""
+
+
+class GoneMarketplace(KasmosError):
+    """The folder of another marketplace is gone, and Codex fails for every plugin."""
+
+    code = "gone_marketplace"
+
+    def __init__(self, name: str, source: str) -> None:
+        super().__init__(
+            f"The marketplace '{clean(name, 80)}' of Codex is gone: '{clean(source, 500)}'."
+            " Codex cannot list or add any plugin.",
+            hint=command("plugin", "marketplace", "remove", name),
+        )
 
 
 class Stranger(KasmosError):
@@ -94,6 +108,7 @@ def make_plan(codex: Codex, *, port: int | None = None, apps_on: bool = False) -
         KasmosError: Codex is too old, cannot be run, or has its plugins off.
         ConfigProblem: the configuration cannot be read.
         ForeignMarketplace: our name is taken.
+        GoneMarketplace: Codex fails for every plugin.
         Stranger: another program holds the port.
     """
     version = codex.new_enough_version()
@@ -109,6 +124,8 @@ def make_plan(codex: Codex, *, port: int | None = None, apps_on: bool = False) -
             hint="remove that line, or set it to true",
         )
     adds_marketplace = not is_ours(text, place.marketplace)
+    if gone := gone_marketplace(text):
+        raise gone
     turns_apps_on = apps_on and not apps.is_on
     refuse_stranger(port)
     predicted = _predicted(text, place.marketplace, turns_apps_on=turns_apps_on)
@@ -145,6 +162,22 @@ def is_ours(text: str, root: Path) -> bool:
     if found.get("source_type") == "local" and not Path(source).exists():
         return False
     raise ForeignMarketplace(source)
+
+
+def gone_marketplace(text: str) -> GoneMarketplace | None:
+    """Return the complaint of the first marketplace, ours left out, whose folder is gone."""
+    found = parse(text, name="config.toml").get("marketplaces")
+    for name, one in found.items() if isinstance(found, dict) else ():
+        if name == MARKETPLACE or not isinstance(one, dict) or one.get("source_type") != "local":
+            continue
+        if not Path(source := str(one.get("source", ""))).is_dir():
+            return GoneMarketplace(name, source)
+    return None
+
+
+def how_to_switch_on(config: Path) -> str:
+    """Return what switches the plugin on again."""
+    return f"set enabled = true below [plugins.\"kasmos@kasmos\"] in '{config}'"
 
 
 def is_switched_off(text: str) -> bool:

@@ -10,7 +10,14 @@ from kasmos_plugin.codex.client import INSTALL_CODEX, SERVER, Codex, take_out
 from kasmos_plugin.codex.features import AppsFeature, read_apps
 from kasmos_plugin.codex.home import CodexHome
 from kasmos_plugin.codex.place import Place, place_of
-from kasmos_plugin.codex.plan import SHADOW, has_shadow, is_switched_off, server_settings
+from kasmos_plugin.codex.plan import (
+    SHADOW,
+    gone_marketplace,
+    has_shadow,
+    how_to_switch_on,
+    is_switched_off,
+    server_settings,
+)
 from kasmos_plugin.codex.tables import MARKETPLACE_TABLE, PLUGIN_TABLE, table
 from kasmos_plugin.codex.toml_text import parse, value_at
 from kasmos_plugin.contract.check import Check, CheckState
@@ -18,6 +25,7 @@ from kasmos_plugin.errors import KasmosError
 from kasmos_plugin.repository import find_repository
 from kasmos_plugin.rules.checks import check, failed
 from kasmos_plugin.rules.text import clean
+from kasmos_plugin.summary import plural
 
 INSTALL = "kas integrations codex install"
 
@@ -53,9 +61,16 @@ def look(home: CodexHome, codex: Codex | None, *, cwd: Path) -> list[Check]:
     except KasmosError as error:
         return [*checks, failed("codex config", error)]
     seen = _Seen(
-        home=home, codex=codex, place=place_of(home), port=port_of(home), text=text, cwd=cwd
+        home=home,
+        # Codex refuses every question about a home that is not there.
+        codex=codex if home.path.is_dir() else None,
+        place=place_of(home),
+        port=port_of(home),
+        text=text,
+        cwd=cwd,
     )
-    checks.append(check("codex config", "ok", f"'{home.config}' can be read"))
+    read = "can be read" if home.config.exists() else "does not exist: the defaults hold"
+    checks.append(check("codex config", "ok", f"'{home.config}' {read}"))
     checks += [
         _guarded("apps feature", lambda: _apps(seen)),
         _guarded("marketplace", lambda: _marketplace(seen)),
@@ -127,6 +142,8 @@ def _project_files(seen: _Seen) -> Iterator[Path]:
 
 
 def _marketplace(seen: _Seen) -> Check:
+    if gone := gone_marketplace(seen.text):
+        return failed("marketplace", gone)
     found = table(seen.text, MARKETPLACE_TABLE)
     if found is None:
         return check("marketplace", "warning", "'kasmos' is not registered", INSTALL)
@@ -140,7 +157,7 @@ def _marketplace(seen: _Seen) -> Check:
         return check("marketplace", "warning", message, f"{take_out()} && {INSTALL}")
     different = plugin.differences(plugin.marketplace(seen.port), seen.place.marketplace)
     if different:
-        message = f"{told} differs in {len(different)} files from kasmos {__version__}"
+        message = f"{told} differs in {plural(len(different), 'file')} from kasmos {__version__}"
         return check("marketplace", "warning", message, INSTALL)
     return check("marketplace", "ok", told)
 
@@ -149,7 +166,7 @@ def _plugin(seen: _Seen) -> Check:
     if table(seen.text, PLUGIN_TABLE) is None:
         return check("plugin", "warning", "is not installed", INSTALL)
     if is_switched_off(seen.text):
-        hint = f"set enabled = true below [plugins.\"kasmos@kasmos\"] in '{seen.home.config}'"
+        hint = how_to_switch_on(seen.home.config)
         return check("plugin", "warning", "is installed, and switched off", hint)
     return check("plugin", "ok", "is installed and enabled")
 
@@ -172,11 +189,15 @@ def _copy(seen: _Seen) -> Check:
 def _server(seen: _Seen) -> Check:
     if is_switched_off(seen.text):
         return check("plugin server", "warning", "is off with the plugin")
+    if not read_apps(seen.text).has_plugins_on:
+        return check("plugin server", "warning", "is off with all plugins")
     if has_shadow(seen.text):
         return check("plugin server", "warning", SHADOW, f"remove it from '{seen.home.config}'")
     if off := _switched_off(server_settings(seen.text)):
         hint = f"look below [plugins.\"kasmos@kasmos\".mcp_servers.kasmos] in '{seen.home.config}'"
         return check("plugin server", "warning", f"a setting of yours says {off}", hint)
+    if not seen.home.path.is_dir():
+        return check("plugin server", "warning", "Codex does not list it", INSTALL)
     if seen.codex is None:
         return check("plugin server", "warning", "cannot be asked without codex", INSTALL_CODEX)
     url = plugin.url(seen.port)

@@ -21,7 +21,7 @@ from kasmos_plugin.codex.tables import (
     put,
     table,
 )
-from kasmos_plugin.codex.toml_text import ConfigProblem
+from kasmos_plugin.codex.toml_text import ConfigProblem, parse
 from kasmos_plugin.errors import KasmosError
 from kasmos_plugin.ports import MCP_PORT
 
@@ -65,6 +65,7 @@ def overrides(home: CodexHome) -> list[str]:
         ConfigProblem: the configuration cannot be read.
     """
     text = config_file.read(home.config).text
+    parse(text, name=str(home.config))
     named = [f"mcp_servers.{SERVER}.{key}" for key in server_settings(text)]
     found = table(text, PLUGIN_TABLE) or {}
     return named + [key for key in found if key not in ("enabled", "mcp_servers")]
