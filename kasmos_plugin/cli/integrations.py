@@ -22,7 +22,7 @@ from kasmos_plugin.codex.status import look, port_of
 from kasmos_plugin.codex.uninstaller import overrides
 from kasmos_plugin.codex.uninstaller import uninstall as uninstall_plugin
 from kasmos_plugin.errors import Exit
-from kasmos_plugin.ports import MCP_PORT, how_to_serve
+from kasmos_plugin.ports import MCP_PORT
 from kasmos_plugin.rules.text import clean, clean_block
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -252,8 +252,7 @@ def _apps_question(plan: Plan) -> str:
 
 
 def _next(plan: Plan, steps: Sequence[Step]) -> dict[str, list[str]]:
-    is_served = any(one.name == "server" and one.state == "done" for one in steps)
-    lines = [] if is_served else [f"start the server: {how_to_serve(plan.port, '--mcp-port')}"]
+    lines = [one.hint for one in steps if one.name == "server" and one.hint]
     # What a check warned of stands in the way of the tools.
     lines += [f"{one.message}: {one.hint}" for one in steps if one.name == "check" and one.hint]
     lines.append('start a new thread in Codex and say "open the kasmos monitor"')

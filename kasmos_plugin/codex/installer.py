@@ -202,9 +202,11 @@ class _Work:
             self._say("server", "done", f"{name} answers at {plugin.url(port)}")
             return
         message = f"nothing answers at {plugin.url(port)} yet"
+        hint = ports.how_to_serve(port, "--mcp-port")
         if ports.is_held(port):
-            message = f"kas serve has no MCP at {plugin.url(port)}: is it the port of the page?"
-        self._say("server", "warning", message, ports.how_to_serve(port, "--mcp-port"))
+            message = f"kas serve has no MCP on port {port}: is it the port of the page?"
+            hint = "kas integrations codex install --mcp-port PORT, as kas serve prints it for mcp"
+        self._say("server", "warning", message, hint)
 
     def finish(self) -> None:
         """Remove what was kept for undoing."""
