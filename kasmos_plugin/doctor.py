@@ -70,13 +70,13 @@ def _daemon(database: Path) -> Check:
     try:
         found = DaemonStatus.model_validate_json(call(socket, "GET", "/v1/status"))
     except DaemonUnreachable as error:
-        message = f"{error.message} agents show as unknown"
+        message = f"{error.message.rstrip('.')}; agents show as unknown"
         return check("daemon", "warning", message, "kas daemon start, or kas service install")
     except KasmosError as error:
         return failed("daemon", error)
     except ValueError:
         return check("daemon", "failed", f"what answers at '{socket}' is no daemon of ours")
-    told = f"{found.version}, pid {found.pid}, watches {found.repo_count} repositories"
+    told = f"{found.version}, pid {found.pid}, {_watched(found.repo_count)}"
     if Path(found.database).resolve() != database.resolve():
         message = f"{told}, on another store: '{found.database}'"
         return check("daemon", "failed", message, f"kas daemon stop, or --db '{found.database}'")
@@ -123,6 +123,10 @@ def _proxies() -> Check:
         return check("proxy", "ok", f"{told}, loopback excepted")
     message = f"{told}: a client may ask it for 127.0.0.1"
     return check("proxy", "warning", message, "export NO_PROXY=127.0.0.1,localhost")
+
+
+def _watched(count: int) -> str:
+    return f"watches {count} repositor{'y' if count == 1 else 'ies'}"
 
 
 def _bytes(count: int) -> str:

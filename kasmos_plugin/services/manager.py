@@ -24,7 +24,7 @@ class NoServiceManager(KasmosError):
     code = "no_service_manager"
 
     def __init__(self, why: str) -> None:
-        super().__init__(f"No service can be installed here: {why}.", hint="kas up")
+        super().__init__(f"Services cannot run here: {why}.", hint="kas up")
         self.why = why
 
 

@@ -214,7 +214,7 @@ def test_without_a_manager_installing_fails_with_the_other_way(
     for command in ("install", "uninstall"):
         failed = kas("service", command)
         assert failed.code == 1
-        assert failed.err.startswith("error: No service can be installed here: ")
+        assert failed.err.startswith("error: Services cannot run here: ")
         assert failed.err.endswith("hint: kas up\n")
     told = json.loads(kas("service", "status", "--json").out)["services"]
     assert [one["detail"][:18] for one in told] == ["no service manager", "no service manager"]
