@@ -51,6 +51,15 @@ def gate(calm: World) -> Iterator[Gate]:
 
 
 @pytest.fixture(scope="session")
+def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The bundle, as the command writes it."""
+    world = World(tmp_path_factory.mktemp("bundle"))
+    out = world.root / "out"
+    world.kas("monitor", "bundle", "--out", str(out))
+    return out
+
+
+@pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium(), args=list(CHROMIUM_FLAGS))

@@ -60,15 +60,6 @@ WATCH = """(() => {
 })()"""
 
 
-@pytest.fixture(scope="session")
-def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The bundle, as the command writes it."""
-    world = World(tmp_path_factory.mktemp("bundle"))
-    out = world.root / "out"
-    world.kas("monitor", "bundle", "--out", str(out))
-    return out
-
-
 class Example:
     """The example host's server, as its README starts it."""
 
