@@ -5,16 +5,22 @@ No text becomes markup, none runs, none breaks the layout, and none leaves its q
 
 import json
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, Page
 
+from e2e.harness import KAS, World
 from e2e.hostile import SAMPLES, Contract, put, quotations
 from e2e.pane import MODES, Pane, refusal
+from e2e.test_surfaces import call_tool
+from tests.terminal import at_terminal
 
 CONTRACT = Contract()
 TEXTS = CONTRACT.texts()
@@ -248,3 +254,158 @@ def test_what_is_said_aloud_and_chosen_is_text(pane: Pane) -> None:
             }""",
             json.dumps(text),
         )
+
+
+# Runs command lines one after the other, each as the console script would, and tells their codes.
+RUN_ALL = """
+import json, pathlib, sys
+from kasmos_plugin.cli.main import run
+codes = [run(line) for line in json.load(sys.stdin)]
+pathlib.Path("codes.json").write_text(json.dumps(codes))
+"""
+
+
+def run_all(world: World, lines: list[list[str]]) -> list[bool]:
+    """Run commands that may refuse what they are given, but then in words that are safe to show.
+
+    In one process, which saves a hundred of them. Of each command: whether it took it.
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", RUN_ALL],
+        env=world.env,
+        cwd=world.root,
+        input=json.dumps(lines),
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    assert loose(done.stdout + done.stderr) == []
+    codes = json.loads((world.root / "codes.json").read_text())
+    assert {0} < set(codes) <= {0, 1, 2}, done.stderr
+    return [code == 0 for code in codes]
+
+
+def run_agent(world: World, name: str) -> None:
+    """Run one agent that ends at once, whose role and program are hostile, if they may be."""
+    text = ARGUMENTS[name]
+    named = ("--project", "alpha", "--task", name, "--role", text, "--program", text)
+    world.kas("agent", "run", "--detach", *named, "--", "false", check=False)
+
+
+def loose(text: str) -> list[str]:
+    """Return what of a text a terminal would obey or a reader be misled by."""
+    return re.findall("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff]", text)
+
+
+def strings(value: object) -> Iterator[str]:
+    """Return every text within a decoded answer."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for each in value.values():
+            yield from strings(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from strings(each)
+
+
+# What can be an argument of a command at all.
+ARGUMENTS = {n: t for n, t in SAMPLES.items() if n not in ("nul", "surrogates")}
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[World, set[str]]]:
+    """A real store, daemon and serve that were told every sample wherever the commands take it.
+
+    With it come the samples that are the name of a task.
+    """
+    world = World(tmp_path_factory.mktemp("told"))
+    for name, text in ARGUMENTS.items():
+        plan = f"**Goal:** {text}\n\n## Wave 1: {text}\n### Task 1: {text}\n"
+        (world.root / f"{name}.md").write_text(plan, "utf-8")
+
+    def create(name: str, plan: str, *options: str) -> list[str]:
+        return ["task", "create", plan, "--project", "alpha", "--name", name, *options]
+
+    at = ("--project", "alpha")
+    try:
+        world.repository("alpha")
+        world.start_daemon()
+        world.start_serve()
+        plain = world.root / "plain.md"
+        plain.write_text("no waves", "utf-8")
+        names = run_all(world, [create(text, str(plain)) for text in ARGUMENTS.values()])
+        planned = [create(name, f"{name}.md") for name in ARGUMENTS]
+        took = run_all(world, planned)
+        missing = [name for name, is_there in zip(ARGUMENTS, took, strict=True) if not is_there]
+        run_all(
+            world,
+            [
+                *(create(name, str(plain)) for name in missing),
+                *(
+                    ["task", "update", name, option, text, *at]
+                    for name, text in ARGUMENTS.items()
+                    for option in ("--topic", "--branch")
+                ),
+                *(["task", "block", name, text, *at] for name, text in ARGUMENTS.items()),
+            ],
+        )
+        # Each begins a process of its own, so that these commands cannot share theirs.
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(lambda name: run_agent(world, name), ARGUMENTS))
+        yield world, {text for text, took in zip(ARGUMENTS.values(), names, strict=True) if took}
+    finally:
+        world.close()
+
+
+def test_every_surface_tells_hostile_texts_clean(told: tuple[World, set[str]]) -> None:
+    """Snapshot, text of the tool and both terminals: nothing to obey, and nothing left out."""
+    world, names = told
+    assert {SAMPLES["script"], SAMPLES["instruction"], SAMPLES["quotes"]} <= names
+    assert not {SAMPLES["colours"], SAMPLES["order"], SAMPLES["lines"]} & names
+    scope = {"project": "alpha", "task": "script"}
+    snapshot = world.snapshot(**scope)
+    jsonschema.validate(snapshot, CONTRACT.schema)
+    opened = call_tool(world, "open_monitor", scope)
+    status = ("monitor", "status", "--project", "alpha", "--focus", "script")
+    include = ("--include", "projects,tasks,events", "--cap", "100")
+    piped = world.kas(*status, *include)
+    code, seen = at_terminal([*KAS, *status, *include], env=world.env, cwd=world.root)
+    assert code == 0, seen
+    painted = re.sub(r"\x1b\[[0-9;]*m", "", seen).replace("\r\n", "\n")
+    texts = [*strings(snapshot), *strings(opened), piped, painted]
+    assert {text: loose(text) for text in texts if loose(text)} == {}
+    assert all("\n" not in text for text in strings(snapshot))
+    whole = json.loads(world.kas(*status, *include, "--json"))
+    assert names | set(ARGUMENTS) <= {task["filename"] for task in whole["tasks"]}
+    kept = {SAMPLES[name] for name in ("image", "script", "quotes", "escaped instruction")}
+    assert kept <= {item.get("detail") for item in whole["attention"]}
+    assert kept <= {agent["role"] for agent in whole["active_agents"]}
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_page_shows_what_the_store_was_told(
+    page: Page, told: tuple[World, set[str]], mode: str
+) -> None:
+    """From the command line through store, daemon, serve and bridge to the reader's screen."""
+    world, _ = told
+    asked: set[str] = set()
+    page.on("request", lambda request: asked.add(request.url))
+    said: list[str] = []
+    page.on("console", lambda line: said.append(line.text))
+    page.goto(f"{world.url}/?mode={mode}&project=alpha&task=script")
+    page.wait_for_selector("#root main:not(.is-loading)")
+    scripts = "() => [...document.querySelectorAll('script')].length"
+    before = page.evaluate(scripts)
+    assert (
+        page.locator("#root :is(script, img, iframe, i, style, [onerror], [onload])").count() == 0
+    )
+    if mode != "pip":
+        page.locator("#root button.ask.is-idle").first.click()
+        page.wait_for_selector("#root button.ask.is-sent")
+    assert page.evaluate(scripts) == before
+    wide = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    assert page.evaluate(wide) <= 1
+    assert {url for url in asked if not url.startswith(world.url)} == set()
+    assert said == []
