@@ -29,7 +29,10 @@
       const before = pane.settled;
       pane.set({ visibility: "hidden" });
       pane.set({ visibility: "expanded" });
-      while (pane.settled === before) await Promise.resolve();
+      for (let turns = 0; pane.settled === before; turns += 1) {
+        if (turns > 500) throw new Error("the monitor does not ask");
+        await pane.drawn();
+      }
       await pane.drawn();
     },
     /** Answers and drawing are microtasks: they are over before a message arrives. */
