@@ -531,6 +531,12 @@ def test_only_new_attention_is_said_aloud(pane: Pane) -> None:
         "2 more wait for you, first x has review feedback",
         "t40 needs a decision",
     ]
+    told = pane.page.evaluate("() => pane.spoken.length")
+    # What waits once more, in the same words, is new once more.
+    again = {"task": "t40", "kind": "needs_decision", "since": "2030-01-01T00:51:00Z"}
+    pane.again(moved(51) | {"attention": [again]})
+    assert pane.page.evaluate("() => pane.spoken.at(-1).trim()") == "t40 needs a decision"
+    assert pane.page.evaluate("() => pane.spoken.length") == told + 1
     region = pane.page.locator("#root [aria-live]")
     assert region.count() == 1
     assert region.get_attribute("aria-live") == "polite"

@@ -69,9 +69,10 @@ function announcement({ snapshot, announcement: last }: State, next: LiveStatus)
   const added = next.attention.filter((item) => !known.has(attentionKey(item)));
   const [first] = added;
   if (!first) return last;
-  return added.length > 1
-    ? `${added.length} more wait for you, first ${sentence(first)}`
-    : sentence(first);
+  const said =
+    added.length > 1 ? `${added.length} more wait for you, first ${sentence(first)}` : sentence(first);
+  // The same words are said again only where the text differs.
+  return said === last ? `${said}\u00a0` : said;
 }
 
 function sentence({ task, kind, detail }: AttentionItem): string {

@@ -170,6 +170,13 @@ describe("what is said aloud", () => {
     expect(reduce(state, polled(quiet)).announcement).toBe(state.announcement);
   });
 
+  test("is another text where the same words are said again", () => {
+    const state = after(polled(quiet), polled(fixture("agents_3")), polled(quiet));
+    const again = reduce(state, polled(fixture("agents_3"))).announcement;
+    expect(again).not.toBe(state.announcement);
+    expect(again.trim()).toBe(state.announcement);
+  });
+
   test("is nothing when the project changes", () => {
     expect(after(polled(fixture("empty", { project: "other" })), polled(fixture("agents_3"))).announcement).toBe("");
   });
