@@ -4,11 +4,13 @@ import json
 import os
 import re
 import shutil
+import socket
 from pathlib import Path
 
 import pytest
 
 from e2e.codex.client import MISSING, Codex, is_installed
+from e2e.codex.kas import Kas
 from e2e.harness import World
 
 ROOT = Path(__file__).parents[2]
@@ -55,3 +57,18 @@ def copy_market(target: Path) -> Path:
     shutil.copytree(CATALOGUE, target / ".agents")
     shutil.copytree(PLUGIN, target / "integrations" / "codex")
     return target
+
+
+@pytest.fixture
+def kas(codex: Codex, tmp_path: Path) -> Kas:
+    """`kas` beside a Codex with nothing installed."""
+    return Kas(codex, tmp_path / "kasmos")
+
+
+@pytest.fixture
+def free_port() -> int:
+    """A port that nobody listens on."""
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        port: int = bound.getsockname()[1]
+        return port

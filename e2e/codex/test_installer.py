@@ -1,24 +1,21 @@
 """`kas integrations codex` on the real client: in, again, looked at, out; every byte as before."""
 
 import http.server
-import json
 import os
 import pty
 import select
 import shutil
-import socket
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from e2e.codex.client import BIN, Codex
+from e2e.codex.kas import Kas
 from e2e.harness import World
 from kasmos_plugin import __version__
 
@@ -39,81 +36,6 @@ CONFIGS = {
     + b'[mcp_servers.a]\ncommand = "x"\nmade_up = [1, 2]\ntool_timeout_sec = 5\n',
 }
 every_config = pytest.mark.parametrize("content", CONFIGS.values(), ids=CONFIGS.keys())
-
-
-@dataclass(frozen=True)
-class Said:
-    """What `kas` printed, and its exit code."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
-
-    def step(self, name: str) -> dict[str, str]:
-        """Return one step of an installation."""
-        (found,) = [one for one in self.json["steps"] if one["name"] == name]
-        step: dict[str, str] = found
-        return step
-
-    def check(self, name: str) -> dict[str, str]:
-        """Return one line of a status."""
-        (found,) = [one for one in self.json["checks"] if one["name"] == name]
-        check: dict[str, str] = found
-        return check
-
-
-@dataclass(frozen=True)
-class Kas:
-    """`kas` beside one Codex, with a home of its own."""
-
-    codex: Codex
-    home: Path
-
-    def __call__(self, *arguments: str, **environment: str) -> Said:
-        done = subprocess.run(
-            [sys.executable, "-P", "-m", "kasmos_plugin", *arguments],
-            env=self.codex.env | {"KASMOS_HOME": str(self.home)} | environment,
-            cwd=self.codex.work,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=60,
-        )
-        return Said(done.returncode, done.stdout, done.stderr)
-
-    def install(self, *options: str, code: int = 0, **environment: str) -> Said:
-        said = self("integrations", "codex", "install", "--json", *options, **environment)
-        assert said.code == code, said
-        return said
-
-    def uninstall(self, *options: str) -> Said:
-        said = self("integrations", "codex", "uninstall", "--json", *options)
-        assert said.code == 0, said
-        return said
-
-    def status(self) -> Said:
-        return self("integrations", "codex", "status", "--json")
-
-    @property
-    def marketplace(self) -> Path:
-        return self.home / "data" / "codex" / "default" / "marketplace"
-
-
-@pytest.fixture
-def kas(codex: Codex, tmp_path: Path) -> Kas:
-    return Kas(codex, tmp_path / "kasmos")
-
-
-@pytest.fixture
-def free_port() -> int:
-    with socket.socket() as bound:
-        bound.bind(("127.0.0.1", 0))
-        port: int = bound.getsockname()[1]
-        return port
 
 
 def mcp_port(world: World) -> str:

@@ -11,6 +11,7 @@ import click
 from kasmos_plugin.cli.checks import exit_code, print_checks
 from kasmos_plugin.cli.options import InOrder, json_option
 from kasmos_plugin.cli.output import echo_json, note
+from kasmos_plugin.cli.signals import ended_once
 from kasmos_plugin.codex import config_file, plugin
 from kasmos_plugin.codex.client import Codex, CodexMissing, find_codex
 from kasmos_plugin.codex.home import CodexHome, find_home
@@ -18,6 +19,7 @@ from kasmos_plugin.codex.installer import Step
 from kasmos_plugin.codex.installer import install as install_plugin
 from kasmos_plugin.codex.place import place_of
 from kasmos_plugin.codex.plan import Plan, make_plan
+from kasmos_plugin.codex.recovery import recover_alone
 from kasmos_plugin.codex.status import look, port_of
 from kasmos_plugin.codex.uninstaller import overrides
 from kasmos_plugin.codex.uninstaller import uninstall as uninstall_plugin
@@ -93,6 +95,8 @@ def install(
     At a terminal it shows what would change and asks first. A step that fails undoes the others.
     """
     client = _client(codex_home, mcp_port, is_dry=dry_run)
+    if not dry_run:
+        recover_alone(client.home)
     plan = make_plan(client, port=mcp_port, apps_on=enable_apps)
     asks = not (yes or as_json or dry_run) and sys.stdin.isatty()
     if asks and not plan.apps.is_on and not enable_apps:
@@ -106,7 +110,8 @@ def install(
         print(_plan_text(plan))
         _go_on(default=True)
     steps: list[Step] = []
-    install_plugin(client, plan, _teller(steps, is_silent=as_json))
+    with ended_once():
+        install_plugin(client, plan, _teller(steps, is_silent=as_json))
     following = _next(plan, steps)
     if as_json:
         echo_json(
@@ -161,7 +166,8 @@ def uninstall(codex_home: Path | None, yes: bool, as_json: bool) -> None:
     if client is None:
         note("codex was not found; its configuration is cleaned without it")
     steps: list[Step] = []
-    uninstall_plugin(home, client, _teller(steps, is_silent=as_json))
+    with ended_once():
+        uninstall_plugin(home, client, _teller(steps, is_silent=as_json))
     changed = any(one.state == "done" for one in steps)
     if as_json:
         echo_json({"changed": changed, "steps": [asdict(one) for one in steps]})

@@ -8,8 +8,10 @@ import json
 import os
 import re
 import shlex
+import signal
 import subprocess
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -206,21 +208,29 @@ class Codex:
     def _run(self, *arguments: str) -> str:
         """Return what a command printed; its warnings on standard error are left out."""
         try:
-            done = subprocess.run(
+            process = subprocess.Popen(
                 [str(self.binary), *arguments],
                 env=os.environ | {"CODEX_HOME": str(self.home.path)},
                 stdin=subprocess.DEVNULL,
-                capture_output=True,
-                timeout=WITHIN_S,
-                check=False,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
             )
-        except subprocess.TimeoutExpired:
-            raise CodexFailed(arguments, f"no answer within {WITHIN_S:g} s") from None
         except OSError as error:
             raise CodexFailed(arguments, f"{self.binary}: {error.strerror}") from error
-        if done.returncode:
-            raise CodexFailed(arguments, reason(done.stderr.decode("utf-8", "replace")))
-        return done.stdout.decode("utf-8", "replace")
+        with process:
+            try:
+                output, complaint = process.communicate(timeout=WITHIN_S)
+            except BaseException as error:
+                # npm's `codex` starts the real one, which must not write on after we gave up.
+                with suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                if isinstance(error, subprocess.TimeoutExpired):
+                    raise CodexFailed(arguments, f"no answer within {WITHIN_S:g} s") from None
+                raise
+        if process.returncode:
+            raise CodexFailed(arguments, reason(complaint.decode("utf-8", "replace")))
+        return output.decode("utf-8", "replace")
 
 
 def find_codex(home: CodexHome) -> Codex | None:

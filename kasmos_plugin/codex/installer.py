@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from kasmos_plugin import ports
-from kasmos_plugin.codex import config_file, plugin
+from kasmos_plugin.codex import config_file, config_write, plugin
 from kasmos_plugin.codex.client import (
     PLUGIN_ADD,
     PLUGIN_ID,
@@ -17,6 +17,7 @@ from kasmos_plugin.codex.client import (
     command,
     marketplace_add,
 )
+from kasmos_plugin.codex.config_file import ConfigFile
 from kasmos_plugin.codex.edits import Edit, between
 from kasmos_plugin.codex.features import turn_apps_on
 from kasmos_plugin.codex.kept import keeping, put_back, remove_if_empty, turn_apps_back
@@ -28,7 +29,8 @@ from kasmos_plugin.codex.plan import (
     how_to_switch_on,
     refuse_stranger,
 )
-from kasmos_plugin.codex.tables import MARKETPLACE_TABLE, PLUGIN_TABLE, table
+from kasmos_plugin.codex.recovery import unsettled
+from kasmos_plugin.codex.tables import MARKETPLACE_TABLE, PLUGIN_TABLE, TablePath, table
 from kasmos_plugin.errors import KasmosError
 from kasmos_plugin.summary import plural
 
@@ -118,7 +120,7 @@ class _Work:
         top = self.plan.place.marketplace
         self.undo.append(lambda: put_back(self.codex.home, self.plan.config))
         if self.plan.predicted != self.plan.config.text:
-            config_file.back_up(self.plan.config)
+            config_write.back_up(self.plan.config)
         if not self.plan.copies:
             self._say("copy", "same", f"'{top}' is up to date")
             return
@@ -141,8 +143,8 @@ class _Work:
         if not self.plan.adds_marketplace:
             self._say("marketplace", "same", "is registered")
             return
+        self.undo.append(lambda: self._take_out(MARKETPLACE_TABLE, self.codex.remove_marketplace))
         self._note(MARKETPLACE_TABLE[0], self._keeping(lambda: self.codex.add_marketplace(root)))
-        self.undo.append(lambda: self._keeping(self.codex.remove_marketplace))
         self._say("marketplace", "done", command(*marketplace_add(root)))
 
     def add_plugin(self) -> None:
@@ -150,9 +152,9 @@ class _Work:
         if not self.plan.adds_plugin:
             self._say("plugin", "same", "is installed")
             return
-        self._note(PLUGIN_TABLE[0], self._keeping(self.codex.add_plugin))
         if not self._is_installed():
-            self.undo.append(lambda: self._keeping(self.codex.remove_plugin))
+            self.undo.append(lambda: self._take_out(PLUGIN_TABLE, self.codex.remove_plugin))
+        self._note(PLUGIN_TABLE[0], self._keeping(self.codex.add_plugin))
         self._say("plugin", "done", command(*PLUGIN_ADD))
 
     def turn_apps_on(self) -> None:
@@ -160,10 +162,16 @@ class _Work:
         if not self.plan.turns_apps_on:
             return
         config = self.codex.home.config
-        changed = config_file.change(config, lambda text: turn_apps_on(text, name=str(config)))
-        edit = between(changed.before.text, changed.after) if changed is not None else None
+
+        def turned_on(text: str) -> str:
+            return turn_apps_on(text, name=str(config))
+
+        text = config_file.read(config).text
+        edit = between(text, turned_on(text))
+        # Written down first: one that is killed in between must not leave apps on for good.
         self._note(APPS, edit)
         self.undo.append(lambda: turn_apps_back(self.codex.home, edit))
+        config_write.change(config, turned_on)
         self._say("apps", "done", f"turned on in '{config}'")
 
     def verify(self) -> None:
@@ -218,8 +226,18 @@ class _Work:
         return table(self.plan.config.text, PLUGIN_TABLE) is not None
 
     def _keeping(self, run: Callable[[], None]) -> Edit | None:
+        keeps_off = self.plan.keeps_off
+
+        def journal(file: ConfigFile | None) -> None:
+            self._write_down(unsettled=unsettled(file, keeps_off=keeps_off))
+
         undo = self.record.undo
-        return keeping(self.codex.home, run, undo=undo, keeps_off=self.plan.keeps_off)
+        return keeping(self.codex.home, run, undo=undo, keeps_off=keeps_off, journal=journal)
+
+    def _take_out(self, path: TablePath, run: Callable[[], None]) -> None:
+        """Undo a step that may have been broken off before Codex did anything."""
+        if table(config_file.read(self.codex.home.config).text, path) is not None:
+            self._keeping(run)
 
     def _note(self, name: str, edit: Edit | None) -> None:
         if edit is not None:

@@ -19,6 +19,17 @@ from kasmos_plugin.codex.tables import OURS, TablePath
 from kasmos_plugin.errors import Conflict, KasmosError
 
 
+class Unsettled(BaseModel):
+    """The configuration from before a command of Codex that nobody has seen end."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    text: str | None
+    """None when there was no file."""
+    mode: int | None
+    keeps_off: bool = False
+
+
 class Record(BaseModel):
     """What an installation did, so that it can be undone."""
 
@@ -29,6 +40,8 @@ class Record(BaseModel):
     made_config: bool = False
     edits: dict[str, Edit] = {}
     """What was put into the configuration: `marketplaces`, `plugins`, `apps`."""
+
+    unsettled: Unsettled | None = None
 
     @property
     def undo(self) -> dict[TablePath, Edit]:
@@ -78,6 +91,11 @@ class Place:
                 f"'{self._record}' cannot be written: {error.strerror}.",
                 hint=f"ls -ld '{self.path}'",
             ) from error
+
+    def sweep(self) -> None:
+        """Remove what a killed installation left half-written. Only inside `alone`."""
+        for stray in (*self.path.glob(".marketplace.*"), *self.path.glob(".install.*")):
+            shutil.rmtree(stray) if stray.is_dir() else stray.unlink(missing_ok=True)
 
     def forget(self) -> None:
         """Drop the record and leave the rest."""

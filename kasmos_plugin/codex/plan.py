@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kasmos_plugin import ports
-from kasmos_plugin.codex import config_file, plugin
+from kasmos_plugin.codex import config_file, config_write, plugin
 from kasmos_plugin.codex.client import (
     MARKETPLACE,
     PLUGIN_ADD,
@@ -211,7 +211,7 @@ def _require_writable(config: ConfigFile, lines: str) -> None:
     """Refuse a read-only configuration before Codex is asked, which may write it all the same."""
     if config.target.parent.is_dir():
         by_hand = f"make this change by hand:\n{lines}" if lines else "make it writable"
-        config_file.require_writable(config, f"chmod u+w '{config.target}', or {by_hand}")
+        config_write.require_writable(config, f"chmod u+w '{config.target}', or {by_hand}")
 
 
 def _is_added(codex: Codex, text: str, port: int) -> bool:

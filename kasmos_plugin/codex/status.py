@@ -18,6 +18,7 @@ from kasmos_plugin.codex.plan import (
     is_switched_off,
     server_settings,
 )
+from kasmos_plugin.codex.recovery import is_broken_off
 from kasmos_plugin.codex.tables import MARKETPLACE_TABLE, PLUGIN_TABLE, table
 from kasmos_plugin.codex.toml_text import parse, value_at
 from kasmos_plugin.contract.check import Check, CheckState
@@ -71,6 +72,8 @@ def look(home: CodexHome, codex: Codex | None, *, cwd: Path) -> list[Check]:
     )
     read = "can be read" if home.config.exists() else "does not exist: the defaults hold"
     checks.append(check("codex config", "ok", f"'{home.config}' {read}"))
+    if is_broken_off(seen.place):
+        checks.append(check("installation", "warning", "was broken off half-way", INSTALL))
     checks += [
         _guarded("apps feature", lambda: _apps(seen)),
         _guarded("marketplace", lambda: _marketplace(seen)),

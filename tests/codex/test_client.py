@@ -1,7 +1,9 @@
 """What is read from Codex's commands. The real ones run in e2e/codex."""
 
+from contextlib import suppress
 from pathlib import Path
 
+import psutil
 import pytest
 
 from kasmos_plugin.codex.client import (
@@ -104,3 +106,19 @@ def test_the_home_is_told_to_codex(tmp_path: Path) -> None:
     )
     assert client.version() == "1.2.3"
     assert (tmp_path / "said").read_text() == f"1.2.3 {tmp_path}\n"
+
+
+def test_what_a_client_has_started_ends_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """npm's `codex` starts the real one: that must not write on when nobody waits any more."""
+    monkeypatch.setattr("kasmos_plugin.codex.client.WITHIN_S", 0.5)
+    hanging = codex(
+        tmp_path, "sleep 600 &\necho $! > started\nwait".replace("> ", f"> {tmp_path}/")
+    )
+    with pytest.raises(CodexFailed, match=r"no answer within 0\.5 s"):
+        hanging.add_plugin()
+    child = int((tmp_path / "started").read_text())
+    with suppress(psutil.NoSuchProcess):
+        psutil.Process(child).wait(timeout=30)
+    assert not psutil.pid_exists(child)

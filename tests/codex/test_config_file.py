@@ -1,4 +1,4 @@
-"""codex.config_file: a configuration on a real file system, changed safely."""
+"""codex.config_file and config_write: a configuration on a real file system, changed safely."""
 
 import fcntl
 import os
@@ -13,8 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from kasmos_plugin.codex import config_file
-from kasmos_plugin.codex.config_file import BACKUP_SUFFIX, ConfigFile
+from kasmos_plugin.codex import config_file, config_write
+from kasmos_plugin.codex.config_file import ConfigFile
+from kasmos_plugin.codex.config_write import BACKUP_SUFFIX
 from kasmos_plugin.codex.toml_text import BOM, ConfigProblem
 from kasmos_plugin.errors import KasmosError
 
@@ -99,7 +100,7 @@ def test_bytes_become_text_as_they_are(config: Path) -> None:
     """A9, A2: neither the mark at the beginning nor a carriage return is lost."""
     config.write_bytes(b"\xef\xbb\xbfa = 1\r\nb = 2\n")
     assert config_file.read(config).text == BOM + "a = 1\r\nb = 2\n"
-    change = config_file.change(config, lambda text: text.replace("1", "3"))
+    change = config_write.change(config, lambda text: text.replace("1", "3"))
     assert change is not None
     assert config.read_bytes() == b"\xef\xbb\xbfa = 3\r\nb = 2\n"
 
@@ -117,7 +118,7 @@ def test_utf_16_is_named(config: Path, encoding: str) -> None:
 def test_what_is_not_utf_8_is_refused_with_its_line(config: Path) -> None:
     config.write_bytes("a = 1\nb = 'é'\n".encode("latin-1"))
     with pytest.raises(ConfigProblem) as refused:
-        config_file.change(config, add("c = 1"))
+        config_write.change(config, add("c = 1"))
     assert (refused.value.message, refused.value.line) == (f"'{config}' line 2 is not UTF-8.", 2)
     assert config.read_bytes() == "a = 1\nb = 'é'\n".encode("latin-1")
 
@@ -137,7 +138,7 @@ def test_what_is_no_file_is_refused(codex: Path, monkeypatch: pytest.MonkeyPatch
         ("device", "a device"),
     ]:
         with pytest.raises(ConfigProblem, match=f"{name}' is {kind}, not a file"):
-            config_file.change(codex / name, add("b = 2"), create=True)
+            config_write.change(codex / name, add("b = 2"), create=True)
 
 
 def test_a_file_that_cannot_be_read_is_not_an_absent_one(shared: Path) -> None:
@@ -146,7 +147,7 @@ def test_a_file_that_cannot_be_read_is_not_an_absent_one(shared: Path) -> None:
     path.write_bytes(b"a = 1\n")
     path.chmod(0)
     with nobody(), pytest.raises(ConfigProblem, match="cannot be read: Permission denied"):
-        config_file.change(path, add("b = 2"), create=True)
+        config_write.change(path, add("b = 2"), create=True)
     path.chmod(0o600)
     assert path.read_bytes() == b"a = 1\n"
 
@@ -163,12 +164,12 @@ def test_a_file_in_a_closed_directory_is_not_an_absent_one(shared: Path) -> None
 
 def test_a_change_keeps_the_mode_and_backs_the_content_up(config: Path, codex: Path) -> None:
     before = config_file.read(config)
-    change = config_file.change(config, add("b = 2"))
+    change = config_write.change(config, add("b = 2"))
     backup = codex / "config.toml.kasmos-backup"
-    assert change == config_file.Change(before, "a = 1\nb = 2\n", backup)
+    assert change == config_write.Change(before, "a = 1\nb = 2\n", backup)
     assert (config.read_bytes(), mode_of(config)) == (b"a = 1\nb = 2\n", 0o640)
     assert (backup.read_bytes(), mode_of(backup)) == (b"a = 1\n", 0o640)
-    config_file.change(config, add("c = 3"))
+    config_write.change(config, add("c = 3"))
     assert (config.read_bytes(), backup.read_bytes()) == (
         b"a = 1\nb = 2\nc = 3\n",
         b"a = 1\nb = 2\n",
@@ -181,7 +182,7 @@ def test_the_same_text_writes_nothing(config: Path, codex: Path, mode: int) -> N
     """A7: not even a new time of change; a read-only file is none the worse for it."""
     config.chmod(mode)
     before = config.stat()
-    assert config_file.change(config, str) is None
+    assert config_write.change(config, str) is None
     after = config.stat()
     assert (after.st_ino, after.st_mtime_ns, after.st_ctime_ns) == (
         before.st_ino,
@@ -193,20 +194,20 @@ def test_the_same_text_writes_nothing(config: Path, codex: Path, mode: int) -> N
 
 def test_an_absent_file_is_made_only_when_asked(codex: Path) -> None:
     path = codex / "config.toml"
-    assert config_file.change(path, str, create=True) is None
+    assert config_write.change(path, str, create=True) is None
     with pytest.raises(ConfigProblem, match="does not exist") as refused:
-        config_file.change(path, add("a = 1"))
+        config_write.change(path, add("a = 1"))
     assert "+a = 1" in refused.value.hint
     assert names(codex) == set()
-    change = config_file.change(path, add("a = 1"), create=True)
-    assert change == config_file.Change(ConfigFile(path, path, None, None), "a = 1\n", None)
+    change = config_write.change(path, add("a = 1"), create=True)
+    assert change == config_write.Change(ConfigFile(path, path, None, None), "a = 1\n", None)
     assert (path.read_bytes(), mode_of(path)) == (b"a = 1\n", 0o600)
     assert names(codex) == {"config.toml"}
 
 
 def test_a_file_in_an_absent_directory_is_not_made(codex: Path) -> None:
     with pytest.raises(ConfigProblem, match="cannot be written: No such file or directory"):
-        config_file.change(codex / "no" / "config.toml", add("a = 1"), create=True)
+        config_write.change(codex / "no" / "config.toml", add("a = 1"), create=True)
     assert names(codex) == set()
 
 
@@ -221,14 +222,14 @@ def test_a_chain_of_links_stays(codex: Path, tmp_path: Path) -> None:
     path.symlink_to(Path("..", "dotfiles", "link"))
     before = config_file.read(path)
     assert (before.path, before.target) == (path, real)
-    change = config_file.change(path, add("b = 2"))
+    change = config_write.change(path, add("b = 2"))
     assert change is not None
     assert change.backup == dotfiles / "codex.toml.kasmos-backup"
     assert (str(path.readlink()), str(middle.readlink())) == ("../dotfiles/link", "codex.toml")
     assert (real.read_bytes(), mode_of(real)) == (b"a = 1\nb = 2\n", 0o644)
     assert names(codex) == {"config.toml"}
     assert names(dotfiles) == {"codex.toml", "link", "codex.toml.kasmos-backup"}
-    config_file.restore(path, before)
+    config_write.restore(path, before)
     assert (real.read_bytes(), path.is_symlink()) == (b"a = 1\n", True)
 
 
@@ -250,7 +251,7 @@ def test_a_dangling_link_is_refused_by_name(codex: Path) -> None:
     path.symlink_to("middle")
     middle.symlink_to("gone")
     with pytest.raises(ConfigProblem) as refused:
-        config_file.change(path, add("a = 1"), create=True)
+        config_write.change(path, add("a = 1"), create=True)
     assert refused.value.message == (
         f"'{middle}' is a link to '{codex / 'gone'}', which does not exist."
     )
@@ -274,7 +275,7 @@ def test_a_read_only_file_is_left_to_its_owner(config: Path, codex: Path, mode: 
     """A rename would replace it all the same, and root may write it: neither was asked for."""
     config.chmod(mode)
     with pytest.raises(ConfigProblem) as refused:
-        config_file.change(config, lambda text: text + "[features]\napps = true\n")
+        config_write.change(config, lambda text: text + "[features]\napps = true\n")
     assert refused.value.message == f"'{config}' is read-only."
     assert refused.value.hint.startswith("make this change by hand:\n")
     assert "\n+[features]\n+apps = true" in refused.value.hint
@@ -286,9 +287,9 @@ def test_a_read_only_directory_is_left_alone(config: Path, codex: Path) -> None:
     codex.chmod(0o500)
     try:
         with pytest.raises(ConfigProblem, match="lies in a directory that is read-only") as refused:
-            config_file.change(config, add("b = 2"))
+            config_write.change(config, add("b = 2"))
         with pytest.raises(ConfigProblem, match="lies in a directory that is read-only"):
-            config_file.restore(config, ConfigFile(config, config, None, None))
+            config_write.restore(config, ConfigFile(config, config, None, None))
         assert names(codex) == {"config.toml"}
     finally:
         codex.chmod(0o700)
@@ -306,7 +307,7 @@ def test_a_directory_that_the_system_closes_is_left_alone(shared: Path) -> None:
     path.write_bytes(b"a = 1\n")
     path.chmod(0o666)
     with nobody(), pytest.raises(ConfigProblem, match="cannot be written: Permission denied"):
-        config_file.change(path, add("b = 2"))
+        config_write.change(path, add("b = 2"))
     assert (path.read_bytes(), names(shared)) == (b"a = 1\n", {"config.toml", "home"})
 
 
@@ -315,12 +316,12 @@ def test_the_owner_stays(config: Path) -> None:
     """With sudo, a file of the user's must not become one of root's."""
     os.chown(config, 12_345, 23_456)
     before = config_file.read(config)
-    config_file.change(config, add("b = 2"))
+    config_write.change(config, add("b = 2"))
     for path in (config, config.with_name(config.name + BACKUP_SUFFIX)):
         found = path.stat()
         assert (found.st_uid, found.st_gid, mode_of(path)) == (12_345, 23_456, 0o640)
     os.chown(config, 0, 0)
-    config_file.restore(config, before)
+    config_write.restore(config, before)
     assert (config.stat().st_uid, config.stat().st_gid) == (12_345, 23_456)
 
 
@@ -331,7 +332,7 @@ def test_an_owner_that_cannot_be_kept_is_a_refusal(shared: Path) -> None:
     path.write_bytes(b"a = 1\n")
     path.chmod(0o666)
     with nobody(), pytest.raises(ConfigProblem, match="belongs to user 0, group 0, which"):
-        config_file.change(path, add("b = 2"))
+        config_write.change(path, add("b = 2"))
     assert (path.read_bytes(), path.stat().st_uid) == (b"a = 1\n", 0)
     assert names(shared) == {"config.toml", "home"}
 
@@ -346,7 +347,7 @@ def test_what_another_program_writes_meanwhile_is_not_lost(config: Path, codex: 
         seen.append(text)
         return text + "b = 2\n"
 
-    change = config_file.change(config, edit)
+    change = config_write.change(config, edit)
     assert seen == ["a = 1\n", "other = 1\n"]
     assert config.read_bytes() == b"other = 1\nb = 2\n"
     assert change is not None
@@ -382,7 +383,7 @@ def test_every_kind_of_change_underneath_is_seen(config: Path, codex: Path, way:
             config.symlink_to("other")
         return text + "lost = 1\n"
 
-    change = config_file.change(config, edit, create=True)
+    change = config_write.change(config, edit, create=True)
     assert change is not None
     assert len(calls) == 2
     assert config.read_text() == calls[1] + "b = 2\n"
@@ -400,7 +401,7 @@ def test_a_file_that_never_rests_is_given_up(config: Path, codex: Path) -> None:
         return text + "b = 2\n"
 
     with pytest.raises(ConfigProblem, match="changed by another program at each of 5 attempts"):
-        config_file.change(config, edit)
+        config_write.change(config, edit)
     assert len(calls) == 5
     assert config.read_bytes() == b"other = 5\n"
     assert names(codex) == {"config.toml"}
@@ -413,7 +414,7 @@ def test_many_writers_lose_nothing(config: Path, codex: Path) -> None:
     def write(writer: int) -> None:
         ready.wait(5)
         for turn in range(5):
-            config_file.change(config, add(f"w{writer}t{turn} = 1"))
+            config_write.change(config, add(f"w{writer}t{turn} = 1"))
 
     threads = [threading.Thread(target=write, args=(writer,)) for writer in range(8)]
     for thread in threads:
@@ -439,19 +440,19 @@ def test_a_change_is_made_under_a_private_lock(config: Path, home: Path) -> None
             take()
         return text + "b = 2\n"
 
-    config_file.change(config, edit)
+    config_write.change(config, edit)
     take()
     assert (mode_of(lock), mode_of(lock.parent)) == (0o600, 0o700)
     config.chmod(0o400)
     with pytest.raises(ConfigProblem):
-        config_file.change(config, edit)
+        config_write.change(config, edit)
     take()
 
 
 def test_a_lock_that_cannot_be_opened_is_named(config: Path, home: Path) -> None:
     home.write_text("")
     with pytest.raises(KasmosError, match="lock' cannot be opened: "):
-        config_file.change(config, add("b = 2"))
+        config_write.change(config, add("b = 2"))
     assert config.read_bytes() == b"a = 1\n"
 
 
@@ -459,7 +460,7 @@ def test_a_failure_midway_leaves_everything_as_it_was(config: Path, codex: Path)
     """A directory has the backup's name: found only when both copies are written."""
     (codex / "config.toml.kasmos-backup").mkdir()
     with pytest.raises(ConfigProblem, match="cannot be written: Is a directory"):
-        config_file.change(config, add("b = 2"))
+        config_write.change(config, add("b = 2"))
     assert config.read_bytes() == b"a = 1\n"
     assert names(codex) == {"config.toml", "config.toml.kasmos-backup"}
 
@@ -472,7 +473,7 @@ def test_an_interrupt_leaves_no_copy_behind(
 
     monkeypatch.setattr(os, "fsync", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        config_file.change(config, add("b = 2"))
+        config_write.change(config, add("b = 2"))
     assert (config.read_bytes(), names(codex)) == (b"a = 1\n", {"config.toml"})
 
 
@@ -488,11 +489,11 @@ def test_a_file_is_put_back_with_its_mode(codex: Path, content: bytes) -> None:
     path.unlink()
     path.write_bytes(b"\xff rewritten")
     path.chmod(0o600)
-    config_file.restore(path, before)
+    config_write.restore(path, before)
     assert (path.read_bytes(), mode_of(path)) == (content, 0o444)
     assert names(codex) == {"config.toml"}
     inode = path.stat().st_ino
-    config_file.restore(path, before)
+    config_write.restore(path, before)
     assert path.stat().st_ino == inode
 
 
@@ -507,7 +508,7 @@ def test_a_file_is_put_back_where_its_link_leads_now(codex: Path, tmp_path: Path
     path.unlink()
     path.symlink_to(new / "codex.toml")
     (new / "codex.toml").write_bytes(b"b = 2\n")
-    config_file.restore(path, before)
+    config_write.restore(path, before)
     assert (path.is_symlink(), (new / "codex.toml").read_bytes()) == (True, b"a = 1\n")
 
 
@@ -528,7 +529,7 @@ def test_putting_back_locks_and_compares_too(
         calls.append(descriptor)
 
     monkeypatch.setattr(os, "fsync", interfere)
-    config_file.restore(config, before)
+    config_write.restore(config, before)
     assert len(calls) == 3  # Two copies, and the directory after the second.
     assert (config.read_bytes(), mode_of(config)) == (b"a = 1\n", 0o640)
     assert names(codex) == {"config.toml"}
@@ -537,23 +538,23 @@ def test_putting_back_locks_and_compares_too(
 def test_only_the_mode_is_put_back_too(config: Path) -> None:
     before = config_file.read(config)
     config.chmod(0o600)
-    config_file.restore(config, before)
+    config_write.restore(config, before)
     assert (config.read_bytes(), mode_of(config)) == (b"a = 1\n", 0o640)
 
 
 def test_a_file_that_was_not_there_is_removed_again(codex: Path) -> None:
     path = codex / "config.toml"
     before = config_file.read(path)
-    config_file.restore(path, before)
+    config_write.restore(path, before)
     path.write_bytes(b"a = 1\n")
-    config_file.restore(path, before)
+    config_write.restore(path, before)
     assert names(codex) == set()
 
 
 def test_a_file_that_is_gone_is_put_back(config: Path) -> None:
     before = config_file.read(config)
     config.unlink()
-    config_file.restore(config, before)
+    config_write.restore(config, before)
     assert (config.read_bytes(), mode_of(config)) == (b"a = 1\n", 0o640)
 
 

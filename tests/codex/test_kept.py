@@ -71,6 +71,27 @@ def test_a_command_that_fails_leaves_the_file_as_it_was(home: CodexHome) -> None
     assert home.config.read_bytes() == MINE
 
 
+@pytest.mark.parametrize("error", [KasmosError("no"), KeyboardInterrupt(), SystemExit(1)])
+def test_one_that_is_broken_off_after_it_wrote_keeps_the_users_bytes(
+    home: CodexHome, error: BaseException
+) -> None:
+    told: list[object] = []
+
+    def broken_off() -> None:
+        rewriting(home, lambda text: text + TABLE)()
+        raise error
+
+    with pytest.raises(type(error)):
+        keeping(
+            home,
+            broken_off,
+            undo={},
+            journal=lambda file: told.append(file and file.content),
+        )
+    assert home.config.read_bytes() == MINE + TABLE.replace("\n", "\r\n").encode()
+    assert told == [MINE, None], "first what was there, then that all is settled"
+
+
 def test_putting_back_never_overwrites_what_means_something_else(home: CodexHome) -> None:
     before = config_file.read(home.config)
     home.config.write_text("# other\nmodel = 'x'\n")
