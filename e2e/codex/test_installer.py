@@ -32,6 +32,8 @@ CONFIGS = {
     + b"analytics = { enabled = false }\n",
     "dotted keys": QUIET + b'analytics.enabled = false\nplugins."a@b".enabled = false\n',
     "connectors": QUIET + b"[features] # f\nconnectors = true # old\napps = false\n",
+    "the same lines in a string": QUIET
+    + b'model = """\n\n[plugins."kasmos@kasmos"]\nenabled = true\n"""\n',
     "keys that codex does not know": QUIET
     + b'[mcp_servers.a]\ncommand = "x"\nmade_up = [1, 2]\ntool_timeout_sec = 5\n',
 }

@@ -265,9 +265,14 @@ def is_too_old(version: str) -> bool:
 
 
 def reason(complaint: str) -> str:
-    """Return what Codex gave as the reason: its `Error:` line and the first cause, no trace."""
+    """Return what Codex gave as the reason: its `Error:` line, first cause and item."""
     lines = [line.strip() for line in complaint.partition("Stack backtrace:")[0].splitlines()]
     told = [line for line in lines if line and not line.startswith("WARNING:")]
+    items = [line.removeprefix("- ") for line in told if line.startswith("- ")]
     errors = [line.removeprefix("Error: ") for line in told if line.startswith("Error: ")]
     causes = [line.partition(": ")[2] for line in told if re.match(r"0: ", line)]
-    return ": ".join(errors[:1] + causes[:1]) or " ".join(told) or "it gave no reason"
+    return (
+        ": ".join(one.removesuffix(":") for one in (errors[:1] + causes[:1] + items[:1]))
+        or " ".join(told)
+        or "it gave no reason"
+    )

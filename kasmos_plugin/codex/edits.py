@@ -1,5 +1,7 @@
 """One edit of a text that can be taken back, pure. Knows not what the text means."""
 
+from collections.abc import Iterator
+
 from pydantic import BaseModel, ConfigDict
 
 
@@ -25,12 +27,15 @@ def between(before: str, after: str) -> Edit | None:
     )
 
 
-def taken_back(text: str, edit: Edit | None) -> str | None:
-    """Return `text` without the edit; None when its lines are not there, or more than once."""
-    if edit is None or not edit.after or edit.after not in text:
-        return None
-    place = text.find(edit.after)
-    # `count` would take two that overlap for one.
-    if place != text.rfind(edit.after):
-        return None
-    return text[:place] + edit.before + text[place + len(edit.after) :]
+def takings_back(text: str, edit: Edit | None) -> Iterator[str]:
+    """Yield `text` without the edit, for each place where its lines are, the last one first.
+
+    Which of them means what it should, the caller has to know: the same lines may be in a string.
+    """
+    if edit is None or not edit.after:
+        return
+    place = text.rfind(edit.after)
+    while place >= 0:
+        yield text[:place] + edit.before + text[place + len(edit.after) :]
+        # They may overlap: the next one ends at least one character earlier.
+        place = text.rfind(edit.after, 0, place + len(edit.after) - 1)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from kasmos_plugin.codex import config_file, config_write
 from kasmos_plugin.codex.config_file import ConfigFile
-from kasmos_plugin.codex.edits import Edit, between, taken_back
+from kasmos_plugin.codex.edits import Edit, between, takings_back
 from kasmos_plugin.codex.features import turn_apps_on
 from kasmos_plugin.codex.home import CodexHome
 from kasmos_plugin.codex.tables import PLUGIN_TABLE, TablePath, carry, means_same, put, table
@@ -101,11 +101,18 @@ def turn_apps_back(home: CodexHome, edit: Edit | None) -> bool:
     """
 
     def back(text: str) -> str:
-        old = taken_back(text, edit)
         # Exactly the text that turning on would make of it: nothing else is in the edit.
-        return old if old is not None and turn_apps_on(old) == text else text
+        ways = (old for old in takings_back(text, edit) if _turns_into(old, text))
+        return next(ways, text)
 
     return config_write.change(home.config, back) is not None
+
+
+def _turns_into(old: str, text: str) -> bool:
+    try:
+        return turn_apps_on(old) == text
+    except ConfigProblem:
+        return False
 
 
 def remove_if_empty(directory: Path) -> None:

@@ -11,7 +11,7 @@ import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
 from kasmos_plugin.codex.client import MARKETPLACE, PLUGIN_ID
-from kasmos_plugin.codex.edits import Edit, between, taken_back
+from kasmos_plugin.codex.edits import Edit, between, takings_back
 from kasmos_plugin.codex.toml_text import ConfigProblem, is_same, parse, split_bom, value_at
 
 Tree = dict[str, Any]
@@ -78,7 +78,7 @@ def _with(text: str, path: TablePath, values: Tree) -> Iterator[str | None]:
 
 
 def _without(text: str, path: TablePath, undo: Edit | None) -> Iterator[str | None]:
-    yield taken_back(text, undo)
+    yield from takings_back(text, undo)
     yield _edited(text, lambda document: document[path[0]].pop(path[1]))
 
 

@@ -42,6 +42,8 @@ def test_the_reason_is_the_error_and_its_first_cause_without_warning_and_trace()
     assert reason(COMPLAINT) == (
         "failed to load configuration: /h/config.toml:1:10: unclosed table, expected `]`"
     )
+    gone = "Error: failed to load:\n- `m` at /m: no manifest\n- `n` at /n: none\n\nStack backtrace:"
+    assert reason(gone) == "failed to load: `m` at /m: no manifest"
     assert reason("") == "it gave no reason"
     assert reason("sh: codex: broken\n") == "sh: codex: broken"
 
