@@ -101,6 +101,17 @@ def test_a_symlink_to_the_configuration_stays_one(kas: Kas, free_port: int, tmp_
     assert real.read_bytes() == before
 
 
+def test_a_data_directory_behind_a_link_is_no_strangers(kas: Kas, free_port: int) -> None:
+    before = looks(kas.codex)
+    elsewhere = kas.home.with_name("elsewhere")
+    elsewhere.mkdir()
+    kas.home.symlink_to(elsewhere)
+    kas.install("--mcp-port", str(free_port))
+    assert kas.install().json["changed"] is False
+    kas.uninstall()
+    assert looks(kas.codex) == before
+
+
 def test_other_plugins_and_marketplaces_are_untouched(
     kas: Kas, free_port: int, tmp_path: Path
 ) -> None:

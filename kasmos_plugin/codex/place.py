@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from kasmos_plugin import paths
 from kasmos_plugin.codex.edits import Edit
@@ -26,7 +26,7 @@ class Unsettled(BaseModel):
 
     text: str | None
     """None when there was no file."""
-    mode: int | None
+    mode: int | None = Field(ge=0, le=0o7777)
     keeps_off: bool = False
 
 
@@ -36,7 +36,7 @@ class Record(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     home: str
-    port: int
+    port: int = Field(ge=1, le=65_535)
     made_config: bool = False
     edits: dict[str, Edit] = {}
     """What was put into the configuration: `marketplaces`, `plugins`, `apps`."""
@@ -145,8 +145,19 @@ class Place:
 
 
 def place_of(home: CodexHome) -> Place:
-    """Return our folder for a home: `default` for `~/.codex`, a hash of its path for another."""
+    """Return our folder for a home: `default` for `~/.codex`, a hash of its path for another.
+
+    Raises:
+        KasmosError: a link lies in its place.
+    """
     real = home.path.resolve()
     is_default = real == (Path.home() / ".codex").resolve()
     name = "default" if is_default else hashlib.sha256(os.fsencode(real)).hexdigest()[:12]
-    return Place(path=paths.data_dir() / "codex" / name)
+    # Codex names the real path: an unresolved one would look like somebody else's.
+    path = (paths.data_dir() / "codex").resolve() / name
+    if path.is_symlink():
+        raise KasmosError(
+            f"'{path}' is a link; kasmos removes that folder when it uninstalls.",
+            hint=f"rm '{path}'",
+        )
+    return Place(path=path)

@@ -97,7 +97,7 @@ def differences(tree: Files, top: Path) -> list[str]:
 
 
 def write(tree: Files, top: Path) -> Path | None:
-    """Put exactly `tree` at `top`, whole or not at all; return where the old one was set aside.
+    """Put exactly `tree` at `top`, whole or not at all; return what holds the old one.
 
     The old one is for undoing: the caller removes it, or puts it back with `put_back`.
 
@@ -128,14 +128,15 @@ def put_back(old: Path | None, top: Path) -> None:
     """Undo `write`: put the old tree back, or leave nothing where nothing was."""
     shutil.rmtree(top, ignore_errors=True)
     if old is not None:
-        old.rename(top)
+        (old / top.name).rename(top)
+        old.rmdir()
 
 
 def _set_aside(top: Path) -> Path | None:
-    if not top.exists():
+    if not os.path.lexists(top):
         return None
     old = Path(tempfile.mkdtemp(prefix=f".{top.name}.old.", dir=top.parent))
-    os.rename(top, old)  # noqa: PTH104 - onto the empty directory: rename(2) allows it.
+    top.rename(old / top.name)
     return old
 
 

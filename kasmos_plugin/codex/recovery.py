@@ -8,6 +8,7 @@ from kasmos_plugin.codex.home import CodexHome
 from kasmos_plugin.codex.kept import settle
 from kasmos_plugin.codex.place import Place, Record, Unsettled, place_of
 from kasmos_plugin.codex.tables import OURS, table
+from kasmos_plugin.codex.toml_text import ConfigProblem, parse
 
 
 def unsettled(file: ConfigFile | None, *, keeps_off: bool = False) -> Unsettled | None:
@@ -55,8 +56,11 @@ def recover(home: CodexHome, place: Place) -> Record | None:
     now = config_file.read(home.config)
     content = None if was.text is None else was.text.encode()
     before = replace(now, content=content, mode=was.mode)
-    edit = settle(home, before, undo=record.undo, keeps_off=was.keeps_off)
     edits = dict(record.edits)
+    # What is no TOML was never written by Codex: there is nothing to settle.
+    edit = (
+        settle(home, before, undo=record.undo, keeps_off=was.keeps_off) if _is_toml(was) else None
+    )
     if edit is not None:
         after = config_file.read(home.config).text
         for path in OURS:
@@ -65,3 +69,11 @@ def recover(home: CodexHome, place: Place) -> Record | None:
     record = record.model_copy(update={"edits": edits, "unsettled": None})
     place.write_down(record)
     return record
+
+
+def _is_toml(was: Unsettled) -> bool:
+    try:
+        parse(was.text or "", name="config.toml")
+    except ConfigProblem:
+        return False
+    return True

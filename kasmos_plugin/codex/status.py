@@ -44,7 +44,11 @@ class _Seen:
 
 
 def port_of(home: CodexHome) -> int:
-    """Return the port of MCP that the installation named; 7434 without one."""
+    """Return the port of MCP that the installation named; 7434 without one.
+
+    Raises:
+        KasmosError: as `place_of`.
+    """
     record = place_of(home).record()
     return record.port if record is not None else ports.MCP_PORT
 
@@ -54,7 +58,11 @@ def look(home: CodexHome, codex: Codex | None, *, cwd: Path) -> list[Check]:
 
     `cwd` decides which project's configuration counts.
     """
-    mcp = ports.check_serve("mcp", port_of(home), "--mcp-port", speaks_mcp=True)
+    try:
+        port = port_of(home)
+    except KasmosError as error:
+        return [failed("installation", error)]
+    mcp = ports.check_serve("mcp", port, "--mcp-port", speaks_mcp=True)
     checks = [mcp, _guarded("codex", lambda: _binary(codex)), _home(home)]
     try:
         text = config_file.read(home.config).text
@@ -66,7 +74,7 @@ def look(home: CodexHome, codex: Codex | None, *, cwd: Path) -> list[Check]:
         # Codex refuses every question about a home that is not there.
         codex=codex if home.path.is_dir() else None,
         place=place_of(home),
-        port=port_of(home),
+        port=port,
         text=text,
         cwd=cwd,
     )

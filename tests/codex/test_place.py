@@ -50,3 +50,33 @@ def test_each_home_has_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.M
     names = [place_of(home).path.name for home in homes]
     assert names[0] == "default"
     assert len(set(names)) == 3
+
+
+@pytest.mark.parametrize(
+    "content", ['{"home": "/h", "port": -1}', '{"home": "/h", "port": 99999999}', "[" * 10_000]
+)
+def test_a_record_that_makes_no_sense_is_none(place: Place, content: str) -> None:
+    place.write_down(RECORD)
+    (place.path / "install.json").write_text(content)
+    assert place.record() is None
+
+
+def test_the_folder_is_named_as_codex_will_name_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Codex resolves links; where ours were not, an uninstallation would find a stranger's."""
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    monkeypatch.setenv("KASMOS_HOME", str(tmp_path / "link"))
+    home = CodexHome(path=tmp_path / "codex", told_by="--codex-home")
+    assert place_of(home).path.is_relative_to(tmp_path / "real")
+
+
+def test_a_link_in_our_folders_place_is_refused_before_anything_in_it_can_go(
+    place: Place, tmp_path: Path
+) -> None:
+    (tmp_path / "mine").mkdir()
+    place.path.parent.mkdir(parents=True)
+    place.path.symlink_to(tmp_path / "mine")
+    with pytest.raises(KasmosError, match="is a link"):
+        place_of(CodexHome(path=tmp_path / "codex", told_by="--codex-home"))

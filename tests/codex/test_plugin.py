@@ -58,6 +58,19 @@ def test_every_difference_of_a_folder_is_seen(tmp_path: Path) -> None:
     assert plugin.differences(tree, top) == ["a", "b/c", "d"]
 
 
+def test_a_link_in_the_folders_place_is_replaced_and_what_it_leads_to_stays(tmp_path: Path) -> None:
+    mine, top = tmp_path / "mine", tmp_path / "top"
+    mine.mkdir()
+    (mine / "precious").write_text("x")
+    top.symlink_to(mine)
+    old = plugin.write({"new": b"2"}, top)
+    assert not top.is_symlink()
+    plugin.put_back(old, top)
+    assert top.readlink() == mine
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["mine", "top"]
+    assert (mine / "precious").exists()
+
+
 def test_a_renewed_folder_can_be_put_back(tmp_path: Path) -> None:
     top = tmp_path / "top"
     plugin.write({"old": b"1"}, top)

@@ -6,7 +6,7 @@ import pytest
 
 from kasmos_plugin.codex import config_file
 from kasmos_plugin.codex.home import CodexHome
-from kasmos_plugin.codex.place import Place, Record
+from kasmos_plugin.codex.place import Place, Record, Unsettled
 from kasmos_plugin.codex.recovery import is_broken_off, recover, unsettled
 from kasmos_plugin.codex.tables import PLUGIN_TABLE, put
 
@@ -94,3 +94,13 @@ def test_a_record_keeps_the_text_of_the_configuration_private(place: Place) -> N
     record = place.path / "install.json"
     assert record.stat().st_mode & 0o777 == 0o600
     assert place.path.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_record_that_was_tampered_with_stops_nobody(home: CodexHome, place: Place) -> None:
+    record = place.record()
+    assert record is not None
+    tampered = Unsettled(text="[[[", mode=0o600)
+    place.write_down(record.model_copy(update={"unsettled": tampered}))
+    recover(home, place)
+    assert home.config.read_bytes() == MINE
+    assert not is_broken_off(place)
