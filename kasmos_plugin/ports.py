@@ -5,6 +5,8 @@ Asks by plain sockets: no proxy of the environment stands between.
 
 import json
 import socket
+import threading
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -145,10 +147,23 @@ def _ask(
     if body is not None:
         headers["Content-Type"] = "application/json"
     try:
-        connection.request(method, path, body, headers)
-        told = json.loads(connection.getresponse().read(_ANSWER_BYTES))
+        connection.connect()
+        # The timeout of a socket is for each read: one byte now and then would go on for ever.
+        end = threading.Timer(within_s, _hang_up, (connection.sock,))
+        end.daemon = True
+        end.start()
+        try:
+            connection.request(method, path, body, headers)
+            told = json.loads(connection.getresponse().read(_ANSWER_BYTES))
+        finally:
+            end.cancel()
     except (OSError, http.client.HTTPException, ValueError, RecursionError):
         return None
     finally:
         connection.close()
     return told if isinstance(told, dict) else None
+
+
+def _hang_up(connection: socket.socket) -> None:
+    with suppress(OSError):
+        connection.shutdown(socket.SHUT_RDWR)

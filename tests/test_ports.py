@@ -3,6 +3,7 @@
 import http.server
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -86,3 +87,30 @@ def test_a_silent_listener_is_held_and_is_no_server() -> None:
         assert ports.is_held(port)
         assert ports.identity(port, within_s=0.05) is None
         assert ports.mcp_server(port, within_s=0.05) is None
+
+
+def test_one_who_answers_a_byte_at_a_time_is_not_waited_for() -> None:
+    """The time counts for the whole answer, not for each read."""
+    told = b"HTTP/1.1 200 OK\r\nContent-Length: 9000\r\n\r\n" + b" " * 9_000
+    hung_up_after: list[int] = []
+
+    def drip() -> None:
+        connection, _ = listener.accept()
+        with connection:
+            connection.recv(1_000)
+            for sent in range(len(told)):
+                try:
+                    connection.sendall(told[sent : sent + 1])
+                except OSError:
+                    hung_up_after.append(sent)
+                    return
+                time.sleep(0.005)
+
+    with socket.socket() as listener:
+        listener.bind((ports.HOST, 0))
+        listener.listen()
+        dripping = threading.Thread(target=drip)
+        dripping.start()
+        assert ports.identity(listener.getsockname()[1], within_s=0.2) is None
+        dripping.join()
+    assert hung_up_after, "it was read to its end"
