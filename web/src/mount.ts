@@ -2,7 +2,7 @@
 import type { DisplayMode, Scope } from "./contract/host";
 import type { Host } from "./host/host";
 import type { Clock, TimerId } from "./poll/clock";
-import { isSameScope, Poller } from "./poll/poller";
+import { createPoller, isSameScope } from "./poll/poller";
 import { effectiveVisibility } from "./poll/visibility";
 import { badge } from "./state/badge";
 import { derive, layout, looks } from "./state/derive";
@@ -15,6 +15,7 @@ import type { Acts } from "./views/acts";
 import { app } from "./views/app";
 import { render } from "./views/html";
 import { keepingFocus } from "./views/keeper";
+import { growOlder } from "./views/parts/text";
 
 const TICK_MS = 1000;
 
@@ -36,7 +37,7 @@ export function mount(root: HTMLElement, host: Host, clock: Clock): () => void {
   let isBegun = false;
   let hasChosen = false;
 
-  const poller = new Poller(
+  const poller = createPoller(
     {
       clock,
       refresh: () => (isThere() ? host.refresh(asking(state)) : Promise.reject(new Error("gone"))),
@@ -159,7 +160,7 @@ export function mount(root: HTMLElement, host: Host, clock: Clock): () => void {
       lastLooks = look;
       lastDrawn = state.snapshot;
       keepingFocus(root, () => render(app(frame, act, mode), root));
-    }
+    } else growOlder(root, frame.now);
     tellHost();
     tick();
   }

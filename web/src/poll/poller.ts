@@ -13,7 +13,6 @@ import { delay } from "./backoff";
 import type { Clock, TimerId } from "./clock";
 import { cadence, isMoreVisible } from "./visibility";
 
-const TIMEOUT_MS = 8000;
 
 /** Why an attempt brought no snapshot. */
 export type Failure =
@@ -41,171 +40,175 @@ interface Flight {
   readonly timeout: TimerId;
 }
 
-export class Poller {
-  readonly #options: PollerOptions;
-  #scope: Scope;
-  #pane: Pane;
-  #timer: TimerId | null = null;
-  #settledAt: number;
-  #flight: Flight | null = null;
-  #isQueued = false;
-  #isRunning = false;
-  #failures = 0;
-  #jitter = 0;
-  #sent = 0;
-  /** The last request whose answer was taken. */
-  #taken = 0;
-  /** A result that the host pushed, and the last request sent before it. */
-  #pushed: { readonly at: number; readonly sent: number } | null = null;
-  #shownAt = Number.NEGATIVE_INFINITY;
-
-  constructor(options: PollerOptions, scope: Scope, pane: Pane) {
-    this.#options = options;
-    this.#scope = scope;
-    this.#pane = pane;
-    this.#settledAt = options.clock.now();
-  }
-
+export interface Poller {
   /** Begins: with exactly one request at once, or, given a first snapshot, with the first tick. */
-  start(initial: unknown): void {
-    this.#isRunning = true;
-    if (initial === undefined || !this.push(initial)) this.refresh();
-    else this.#schedule();
-  }
-
+  start(initial: unknown): void;
   /** Asks at once; during a request, once more after it. */
-  refresh(): void {
-    if (!this.#isRunning || this.#pane.visibility === "hidden") return;
-    if (this.#flight) this.#isQueued = true;
-    else this.#send();
-  }
-
+  refresh(): void;
   /** Selects what is asked for. Answers for another selection no longer count. */
-  select(scope: Scope): void {
-    if (isSameScope(scope, this.#scope)) return;
-    this.#scope = scope;
-    this.#failures = 0;
-    this.refresh();
-  }
-
+  select(scope: Scope): void;
   /** Tells how the pane is shown. Becoming more visible asks at once. */
-  show(pane: Pane): void {
-    const before = this.#pane;
-    if (pane.mode === before.mode && pane.visibility === before.visibility) return;
-    this.#pane = pane;
-    if (pane.visibility === "hidden") this.#isQueued = false;
-    if (isMoreVisible(pane.visibility, before.visibility)) this.refresh();
-    else if (!this.#flight) this.#schedule();
+  show(pane: Pane): void;
+  /** Takes a result that the host gave unasked, if it is newer than what is shown. */
+  push(value: unknown): boolean;
+  stop(): void;
+}
+
+/** A poller that asks for `scope` as often as `pane` is seen, once it was started. */
+export function createPoller(options: PollerOptions, scope: Scope, pane: Pane): Poller {
+  const { clock } = options;
+  let selected = scope;
+  let current = pane;
+  let timer: TimerId | null = null;
+  let settledAt = clock.now();
+  let flight: Flight | null = null;
+  let isQueued = false;
+  let isRunning = false;
+  let failures = 0;
+  let jitter = 0;
+  let sent = 0;
+  /** The last request whose answer was taken. */
+  let taken = 0;
+  /** A result that the host pushed, and the last request sent before it. */
+  let pushed: { readonly at: number; readonly sent: number } | null = null;
+  let shownAt = Number.NEGATIVE_INFINITY;
+
+  return { start, refresh, select, show, push, stop };
+
+  function start(initial: unknown): void {
+    isRunning = true;
+    if (initial === undefined || !push(initial)) refresh();
+    else schedule();
   }
 
-  /** Takes a result that the host gave unasked, if it is newer than what is shown. */
-  push(value: unknown): boolean {
-    if (!this.#isRunning) return false;
+  function refresh(): void {
+    if (!isRunning || current.visibility === "hidden") return;
+    if (flight) isQueued = true;
+    else send();
+  }
+
+  function select(scope: Scope): void {
+    if (isSameScope(scope, selected)) return;
+    selected = scope;
+    failures = 0;
+    refresh();
+  }
+
+  function show(pane: Pane): void {
+    const before = current;
+    if (pane.mode === before.mode && pane.visibility === before.visibility) return;
+    current = pane;
+    if (pane.visibility === "hidden") isQueued = false;
+    if (isMoreVisible(pane.visibility, before.visibility)) refresh();
+    else if (!flight) schedule();
+  }
+
+  function push(value: unknown): boolean {
+    if (!isRunning) return false;
     const reply = parseReply(value);
-    if (reply.kind !== "snapshot" || !this.#isSelected(reply.snapshot)) return false;
+    if (reply.kind !== "snapshot" || !isSelected(reply.snapshot)) return false;
     const at = Date.parse(reply.snapshot.generated_at);
-    if (at <= this.#shownAt) return false;
-    this.#pushed = { at, sent: this.#sent };
-    this.#take(reply.snapshot, at, false);
+    if (at <= shownAt) return false;
+    pushed = { at, sent };
+    take(reply.snapshot, at, false);
     return true;
   }
 
-  stop(): void {
-    this.#isRunning = false;
-    this.#isQueued = false;
-    this.#clearTimer();
-    if (this.#flight) this.#options.clock.cancel(this.#flight.timeout);
-    this.#flight = null;
+  function stop(): void {
+    isRunning = false;
+    isQueued = false;
+    clearTimer();
+    if (flight) clock.cancel(flight.timeout);
+    flight = null;
   }
 
-  #send(): void {
-    this.#clearTimer();
-    this.#options.onSchedule(null);
-    const number = ++this.#sent;
-    const scope = this.#scope;
-    const timeout = this.#options.clock.after(TIMEOUT_MS, () => {
-      this.#fail(number, scope, { kind: "timeout" });
+  function send(): void {
+    clearTimer();
+    options.onSchedule(null);
+    const number = ++sent;
+    const scope = selected;
+    const timeout = clock.after(TIMEOUT_MS, () => {
+      fail(number, scope, { kind: "timeout" });
     });
-    this.#flight = { number, timeout };
-    this.#ask(scope).then(
-      (value) => this.#answer(number, scope, value),
-      () => this.#fail(number, scope, { kind: "unreachable" }),
+    flight = { number, timeout };
+    ask(scope).then(
+      (value) => answer(number, scope, value),
+      () => fail(number, scope, { kind: "unreachable" }),
     );
   }
 
-  async #ask(scope: Scope): Promise<unknown> {
-    return this.#options.refresh(scope);
+  async function ask(scope: Scope): Promise<unknown> {
+    return options.refresh(scope);
   }
 
-  #answer(number: number, scope: Scope, value: unknown): void {
-    if (!this.#isRunning) return;
+  function answer(number: number, scope: Scope, value: unknown): void {
+    if (!isRunning) return;
     const reply = parseReply(value);
     if (reply.kind !== "snapshot") {
-      this.#fail(number, scope, reply);
+      fail(number, scope, reply);
       return;
     }
     // A late answer is welcome while no later one was taken.
-    if (isSameScope(scope, this.#scope) && number > this.#taken) {
-      this.#taken = number;
-      this.#failures = 0;
+    if (isSameScope(scope, selected) && number > taken) {
+      taken = number;
+      failures = 0;
       const at = Date.parse(reply.snapshot.generated_at);
-      const isOvertaken = this.#pushed && number <= this.#pushed.sent && at < this.#pushed.at;
-      if (!isOvertaken) this.#take(reply.snapshot, at, true);
+      const isOvertaken = pushed && number <= pushed.sent && at < pushed.at;
+      if (!isOvertaken) take(reply.snapshot, at, true);
     }
-    this.#land(number);
+    land(number);
   }
 
-  #fail(number: number, scope: Scope, failure: Failure): void {
-    if (!this.#isRunning || this.#flight?.number !== number) return;
-    const counts = isSameScope(scope, this.#scope);
+  function fail(number: number, scope: Scope, failure: Failure): void {
+    if (!isRunning || flight?.number !== number) return;
+    const counts = isSameScope(scope, selected);
     if (counts) {
-      this.#failures += 1;
-      this.#jitter = this.#options.clock.random();
+      failures += 1;
+      jitter = clock.random();
       // A timed-out request may still answer; an answer that is an error was the last word.
-      if (failure.kind !== "timeout") this.#taken = number;
+      if (failure.kind !== "timeout") taken = number;
     }
-    this.#land(number);
-    if (counts) this.#options.onFailure(failure);
+    land(number);
+    if (counts) options.onFailure(failure);
   }
 
-  #land(number: number): void {
-    if (this.#flight?.number !== number) return;
-    this.#options.clock.cancel(this.#flight.timeout);
-    this.#flight = null;
-    this.#settledAt = this.#options.clock.now();
-    if (this.#isQueued) {
-      this.#isQueued = false;
-      this.#send();
+  function land(number: number): void {
+    if (flight?.number !== number) return;
+    clock.cancel(flight.timeout);
+    flight = null;
+    settledAt = clock.now();
+    if (isQueued) {
+      isQueued = false;
+      send();
     } else {
-      this.#schedule();
+      schedule();
     }
   }
 
-  #take(snapshot: LiveStatus, at: number, isPolled: boolean): void {
-    this.#shownAt = at;
-    this.#options.onSnapshot(snapshot, isPolled);
+  function take(snapshot: LiveStatus, at: number, isPolled: boolean): void {
+    shownAt = at;
+    options.onSnapshot(snapshot, isPolled);
   }
 
-  #schedule(): void {
-    this.#clearTimer();
-    const base = cadence(this.#pane.mode, this.#pane.visibility);
-    if (!this.#isRunning || base === null) {
-      this.#options.onSchedule(null);
+  function schedule(): void {
+    clearTimer();
+    const base = cadence(current.mode, current.visibility);
+    if (!isRunning || base === null) {
+      options.onSchedule(null);
       return;
     }
-    const { clock } = this.#options;
-    const at = this.#settledAt + delay(base, this.#failures, this.#jitter);
-    this.#timer = clock.after(Math.max(at - clock.now(), 0), () => this.#send());
-    this.#options.onSchedule(at);
+    const at = settledAt + delay(base, failures, jitter);
+    timer = clock.after(Math.max(at - clock.now(), 0), send);
+    options.onSchedule(at);
   }
 
-  #clearTimer(): void {
-    if (this.#timer !== null) this.#options.clock.cancel(this.#timer);
-    this.#timer = null;
+  function clearTimer(): void {
+    if (timer !== null) clock.cancel(timer);
+    timer = null;
   }
 
-  #isSelected(snapshot: LiveStatus): boolean {
-    const { project } = this.#scope;
+  function isSelected(snapshot: LiveStatus): boolean {
+    const { project } = selected;
     return !project || project === snapshot.project;
   }
 }

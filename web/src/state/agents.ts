@@ -1,7 +1,8 @@
 /** What may be said of agents, and what may not. */
 import type { ActiveAgent, LiveStatus, Notice } from "../contract/live_status.gen";
+import { say } from "./say";
 
-const WORDS = ["running", "ready", "loading", "quiet", "paused", "needs a look", "unknown"] as const;
+const WORDS = ["running", "ready", "loading", "quiet", "paused", "stale", "unknown"] as const;
 export type AgentWord = (typeof WORDS)[number];
 
 const UNSEEN = new Set(["daemon_unreachable", "daemon_incompatible", "daemon_other_store"]);
@@ -18,7 +19,7 @@ export function isUnseen({ code }: Notice): boolean {
 
 /** One word per state; each that differs has its own. */
 export function agentWord(agent: ActiveAgent): AgentWord {
-  if (agent.health === "stale") return "needs a look";
+  if (agent.health === "stale") return "stale";
   if (agent.health === "unknown") return "unknown";
   if (agent.paused) return "paused";
   if (agent.stage) return agent.stage;
@@ -38,13 +39,13 @@ export function agentCounts({ active_agents }: LiveStatus): readonly (readonly [
 
 /** `4 running · 1 ready`, `no agents`, or that nobody knows. */
 export function agentsLine(status: LiveStatus): string {
-  if (!areAgentsKnown(status)) return "agents unknown";
+  if (!areAgentsKnown(status)) return say.agentsUnknown;
   const parts = agentCounts(status).map(([word, count]) =>
-    word === "needs a look" ? `${count} ${count === 1 ? "needs" : "need"} a look` : `${count} ${word}`,
+    word === "stale" ? say.need(count) : say.counted(count, say.word(word)),
   );
   const more = status.truncated.active_agents;
-  if (more) parts.push(`${more} more`);
-  return parts.join(" · ") || "no agents";
+  if (more) parts.push(say.more(more));
+  return parts.join(" · ") || say.noAgents;
 }
 
 /** How many listed agents run. */
@@ -54,11 +55,16 @@ export function runningCount({ active_agents }: LiveStatus): number {
 
 /** For the narrowest pane: the running ones, and of how many. */
 export function runningLine(status: LiveStatus): string {
-  if (!areAgentsKnown(status)) return "agents unknown";
+  if (!areAgentsKnown(status)) return say.agentsUnknown;
   const total = agentTotal(status);
   const running = runningCount(status);
-  if (!total) return "no agents";
-  return running === total ? `${running} running` : `${running} running of ${total}`;
+  if (!total) return say.noAgents;
+  return running === total ? say.running(running) : say.runningOf(running, total);
+}
+
+/** What one agent is known by from poll to poll. */
+export function agentKey({ id, task, role, wave, task_number }: ActiveAgent): string {
+  return id ?? JSON.stringify([task, role, wave, task_number]);
 }
 
 /** Who an agent is: its role, and where it works. */
@@ -68,10 +74,5 @@ export function agentTitle({ role, program }: ActiveAgent): string {
 
 export function waitingTotal({ attention, truncated }: LiveStatus): number {
   return attention.length + (truncated.attention ?? 0);
-}
-
-/** `2 wait`, `1 waits`. */
-export function waitingLine(count: number): string {
-  return `${count} wait${count === 1 ? "s" : ""}`;
 }
 

@@ -7,23 +7,22 @@ import type { Ask } from "./prompts";
 import type { Situation } from "./situation";
 import { situation } from "./situation";
 import type { Asked, State } from "./state";
-import { dates } from "./words";
+import { speak } from "./language";
 
 export interface Frame {
   readonly state: State;
   readonly situation: Situation;
   readonly status: LiveStatus | null;
   readonly focus: Focus | null;
-  readonly times: Times;
+  /**
+   * The server's clock now, in milliseconds since 1970: its own time when it answered, and what has
+   * passed here since. This machine's clock is never asked. NaN before the first answer.
+   */
+  readonly now: number;
   /** How a message fared; undefined while it can be sent (again). */
   readonly fate: (ask: Ask) => Asked | undefined;
 }
 
-/** What times are told by: ages from the server's clock, dates as the person writes them. */
-export interface Times {
-  readonly now: string;
-  readonly dates: Intl.DateTimeFormat;
-}
 
 /** A sent message may be sent again after this long. */
 const ASKED_MS = 30_000;
@@ -31,12 +30,13 @@ const SIDEBAR_WIDTH = 420;
 
 export function derive(state: State, now: number): Frame {
   const status = state.snapshot;
+  speak(state.pane.locale, state.pane.timeZone);
   return {
     state,
     situation: situation(state, now),
     status,
     focus: status && status.project ? focus(state, status) : null,
-    times: { now: status?.generated_at ?? "", dates: dates(state.pane.locale, state.pane.timeZone) },
+    now: Date.parse(status?.generated_at ?? "") + now - state.takenAt,
     fate({ key }) {
       const asked = state.asked[key];
       return asked && (asked.result === "sending" || now - asked.at < ASKED_MS) ? asked : undefined;

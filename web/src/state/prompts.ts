@@ -3,6 +3,7 @@
  * gate; none of them changes anything by itself.
  */
 import type { AttentionItem } from "../contract/live_status.gen";
+import { say } from "./say";
 import { kindWords } from "./words";
 
 const LIMIT = 300;
@@ -46,7 +47,7 @@ export function lookAt(item: AttentionItem, project: string, key: string): Ask {
   const reason = item.detail ? ` The reason given is ${quoted(item.detail)}.` : "";
   return {
     key,
-    label: "look",
+    label: say.look,
     prompt: `Please look at this blocker in kasmos: ${what} ${quoted(kindWords(item.kind))}.${reason}${agent} Tell me what you find, and change nothing before I agree. ${DATA}`,
   };
 }
@@ -54,7 +55,7 @@ export function lookAt(item: AttentionItem, project: string, key: string): Ask {
 export function startWave(task: string, project: string, wave: number): Ask {
   return {
     key: `wave\u0000${project}\u0000${task}\u0000${wave}`,
-    label: `start wave ${wave}`,
+    label: say.startWave(wave),
     prompt: `Please start wave ${wave} of ${of(task, project)} in kasmos. ${GATE} ${DATA}`,
   };
 }
@@ -62,7 +63,7 @@ export function startWave(task: string, project: string, wave: number): Ask {
 export function approveReview(task: string, project: string, cycle: number): Ask {
   return {
     key: `review\u0000${project}\u0000${task}\u0000${cycle}`,
-    label: "approve review",
+    label: say.approveReview,
     prompt: `I approve the review of ${of(task, project)} in kasmos. Please record that. ${GATE} ${DATA}`,
   };
 }

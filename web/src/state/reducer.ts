@@ -2,6 +2,8 @@
 import type { Scope } from "../contract/host";
 import type { AttentionItem, LiveStatus, TaskSummary } from "../contract/live_status.gen";
 import type { Action, State } from "./state";
+import { say } from "./say";
+import { looked } from "./sparks";
 import { attentionKey, kindWords } from "./words";
 
 /** Answers to messages are remembered for at most this many rows. */
@@ -25,6 +27,7 @@ export function reduce(state: State, action: Action): State {
         isPolled: state.isPolled || action.isPolled,
         problem: null,
         followed: followed(state.followed, action.snapshot),
+        sparks: action.isPolled ? looked(state.sparks, action.snapshot) : state.sparks,
         announcement: announcement(state, action.snapshot),
       };
     case "failure":
@@ -48,7 +51,7 @@ export function reduce(state: State, action: Action): State {
 function selected(state: State, scope: Scope): State {
   const isSameProject = !scope.project || scope.project === state.snapshot?.project;
   if (isSameProject) return { ...state, scope };
-  return { ...state, scope, snapshot: null, isPolled: false, problem: null, followed: "" };
+  return { ...state, scope, snapshot: null, isPolled: false, problem: null, followed: "", sparks: new Map() };
 }
 
 /** Keeps the followed task while it is listed, else takes the one that most needs a look. */
@@ -70,11 +73,11 @@ function announcement({ snapshot, announcement: last }: State, next: LiveStatus)
   const [first] = added;
   if (!first) return last;
   const said =
-    added.length > 1 ? `${added.length} more wait for you, first ${sentence(first)}` : sentence(first);
+    added.length > 1 ? say.moreWait(added.length, sentence(first)) : sentence(first);
   // The same words are said again only where the text differs.
   return said === last ? `${said}\u00a0` : said;
 }
 
 function sentence({ task, kind, detail }: AttentionItem): string {
-  return `${task || "an"} ${kindWords(kind)}${detail ? `: ${detail}` : ""}`;
+  return `${task || say.someAgent} ${kindWords(kind)}${detail ? `: ${detail}` : ""}`;
 }

@@ -1,8 +1,11 @@
 /** Which of the states that must look different this is, and the sentence that says so. */
 import type { LiveStatus } from "../contract/live_status.gen";
 import { areAgentsKnown, isUnseen } from "./agents";
+import { TIMEOUT_MS } from "./state";
 import type { Problem, State } from "./state";
-import { span } from "./words";
+import { span } from "./language";
+import { say } from "./say";
+import { joined } from "./words";
 
 export type SituationKind =
   | "loading"
@@ -40,12 +43,12 @@ export function situation(state: State, now: number): Situation {
   if (host.problem !== null) return withoutHost(host.name, host.problem);
   if (problem) return troubled(state, problem, now);
   if (!snapshot) {
-    return say("loading", "loading", host.isReady ? "asking for the first snapshot" : "waiting for the host");
+    return told("loading", say.loading, host.isReady ? say.asksFirst : say.waitsForHost);
   }
   return answered(state, snapshot, now);
 }
 
-function say(
+function told(
   kind: SituationKind,
   label: string,
   text: string,
@@ -56,53 +59,53 @@ function say(
 
 function withoutHost(name: string, problem: string): Situation {
   if (name === "injected") {
-    return say("incompatible", "incompatible", `${problem} · update one of them`);
+    return told("incompatible", say.incompatible, say.updateOne(problem));
   }
-  return say("offline", "offline", `${problem} · open the monitor in a browser`, {
+  return told("offline", say.offline, say.inBrowser(problem), {
     command: "kas monitor open",
   });
 }
 
 function troubled({ snapshot, takenAt, retryAt, scope }: State, problem: Problem, now: number): Situation {
-  const retry = retryAt === null ? "" : ` · retrying in ${span(Math.max(retryAt - now, 1000))}`;
-  const old = snapshot ? `, showing what was known ${span(now - takenAt)} ago` : "";
+  const retry = retryAt === null ? "" : ` · ${say.retrying(span(Math.max(retryAt - now, 1000)))}`;
+  const old = snapshot ? say.known(span(Math.max(now - takenAt, 1000))) : "";
   const canRetry = true;
   const wrong = cause(problem);
   if (problem.kind === "incompatible") {
-    return say("incompatible", "incompatible", `${wrong}${old} · update kasmos, then reload`, {
+    return told("incompatible", say.incompatible, `${wrong}${old} · ${say.updateAll}`, {
       command: "pip install --upgrade kasmos",
       canRetry,
     });
   }
   if (problem.kind === "error" && problem.projects.length > 0) {
     const text = problem.code === "unknown_project" && scope.project
-      ? `project “${scope.project}” is not known · choose another`
-      : "several projects are known · choose one";
-    return say("choose_project", "choose a project", text, { projects: problem.projects });
+      ? say.unknownProject(scope.project)
+      : say.severalProjects;
+    return told("choose_project", say.chooseProject, text, { projects: problem.projects });
   }
   if (problem.kind === "error" && problem.code.startsWith("store")) {
-    return say("store_error", "store error", `${wrong}${old}${retry}`, {
+    return told("store_error", say.storeError, `${wrong}${old}${retry}`, {
       command: "kas monitor status",
       canRetry,
     });
   }
   if (snapshot) {
-    return say("stale", `stale · ${span(now - takenAt)}`, `${wrong}${old}${retry}`, { canRetry });
+    return told("stale", joined(" · ", say.stale, span(now - takenAt)), `${wrong}${old}${retry}`, { canRetry });
   }
   const command = problem.kind === "unreachable" || problem.kind === "timeout" ? "kas serve" : "";
-  return say("offline", "offline", `${wrong}${retry}`, { command, canRetry });
+  return told("offline", say.offline, `${wrong}${retry}`, { command, canRetry });
 }
 
 function cause(problem: Problem): string {
   switch (problem.kind) {
     case "unreachable":
-      return "cannot reach kas serve";
+      return say.unreachable;
     case "timeout":
-      return "kas serve did not answer within 8s";
+      return say.timeout(span(TIMEOUT_MS));
     case "bad":
-      return `bad reply: ${problem.why}`;
+      return say.badReply(problem.why);
     case "incompatible":
-      return `the server speaks schema ${problem.found}, this monitor reads schema 2`;
+      return say.otherSchema(problem.found);
     case "error":
       return problem.message;
   }
@@ -112,14 +115,14 @@ function answered({ isPolled, takenAt }: State, snapshot: LiveStatus, now: numbe
   const waited = now - takenAt;
   const old = waited >= FRESH_MS ? ` · ${span(waited)}` : "";
   if (!snapshot.project) {
-    return say("no_projects", "no project", "register a repository to begin", {
+    return told("no_projects", say.noProject, say.registerOne, {
       command: "kas daemon add PATH",
     });
   }
-  if (!isPolled) return say("opened", "as opened", "");
+  if (!isPolled) return told("opened", say.asOpened, "");
   if (!areAgentsKnown(snapshot)) {
-    const why = snapshot.notices?.find(isUnseen)?.message ?? "the daemon is not seen: agents are unknown";
-    return say("store_only", `store only${old}`, `${why} · tasks come from the store`, {
+    const why = snapshot.notices?.find(isUnseen)?.message ?? say.daemonUnseen;
+    return told("store_only", `${say.storeOnly}${old}`, say.fromStore(why), {
       command: "kas daemon start",
     });
   }
@@ -128,10 +131,10 @@ function answered({ isPolled, takenAt }: State, snapshot: LiveStatus, now: numbe
     snapshot.active_agents.length === 0 &&
     snapshot.attention.length === 0;
   if (isEmpty) {
-    return say("nothing_here", `live${old}`, "create a task to see it here", {
-      title: "nothing here yet",
+    return told("nothing_here", `${say.live}${old}`, say.createOne, {
+      title: say.nothingHere,
       command: "kas task create NAME",
     });
   }
-  return say("live", `live${old}`, "");
+  return told("live", `${say.live}${old}`, "");
 }

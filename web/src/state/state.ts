@@ -1,6 +1,10 @@
 /** Everything that the views are drawn from. Values only: no host, no timer, no page. */
 import type { DisplayMode, Scope, Theme, Visibility } from "../contract/host";
 import type { LiveStatus } from "../contract/live_status.gen";
+import type { Sparks } from "./sparks";
+
+/** An attempt is given up after this long. */
+export const TIMEOUT_MS = 8000;
 
 /** Why the last attempt brought nothing. */
 export type Problem =
@@ -55,6 +59,7 @@ export interface State {
   readonly folded: ReadonlySet<string>;
   /** The task whose waves are asked for while a person has chosen none. */
   readonly followed: string;
+  readonly sparks: Sparks;
   /** Words for the live region. */
   readonly announcement: string;
 }
@@ -86,6 +91,7 @@ export function initialState(host: HostFacts, pane: PaneFacts, scope: Scope): St
     asked: {},
     folded: new Set(),
     followed: "",
+    sparks: new Map(),
     announcement: "",
   };
 }

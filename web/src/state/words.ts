@@ -1,58 +1,32 @@
-/** The words, ages and keys that more than one view uses. */
-import type { AttentionItem, TaskSummary } from "../contract/live_status.gen";
-
-const KINDS: Readonly<Record<string, string>> = {
-  needs_decision: "needs a decision",
-  review_feedback: "has review feedback",
-  stale_instance: "agent needs a look",
-};
-const UNITS = [
-  ["d", 86_400],
-  ["h", 3600],
-  ["m", 60],
-  ["s", 1],
-] as const;
+/** The sentences, ages and keys that more than one view uses. */
+import type { AttentionItem, LiveStatus, TaskSummary } from "../contract/live_status.gen";
+import { span } from "./language";
+import { say } from "./say";
 
 /** The kind in words; one of a later version is shown as it is called. */
 export function kindWords(kind: string): string {
-  return KINDS[kind] ?? plain(kind);
+  switch (kind) {
+    case "needs_decision":
+      return say.needsDecision;
+    case "review_feedback":
+      return say.hasFeedback;
+    case "stale_instance":
+      return say.needsLook;
+    default:
+      return say.word(kind);
+  }
 }
 
-/** `wave_waiting` as `wave waiting`. */
-export function plain(word: string): string {
-  return word.replaceAll("_", " ");
-}
-
-/** `now`, `12s`, `4m`, `2h`, `3d`; never in the future. */
-export function span(ms: number): string {
-  const seconds = Math.floor(Math.max(ms, 0) / 1000);
-  const unit = UNITS.find(([, size]) => seconds >= size);
-  return unit ? `${Math.floor(seconds / unit[1])}${unit[0]}` : "now";
+/** Why somebody waits; of a wave that is done, which one. */
+export function attentionWords({ kind, task, detail }: AttentionItem, { tasks }: LiveStatus): string {
+  const found = tasks?.find(({ filename }) => filename === task);
+  const isDone = kind === "needs_decision" && !detail && found?.phase === "wave_waiting";
+  return isDone && found.active_wave ? say.waveDone(found.active_wave) : kindWords(kind);
 }
 
 /** How long before `now` something was; both are timestamps of the same clock, the server's. */
-export function age(at: string, now: string): string {
-  return span(Date.parse(now) - Date.parse(at));
-}
-
-/** Making one costs as much as writing a hundred dates. */
-const formats = new Map<string, Intl.DateTimeFormat>();
-
-/** Writes a moment out. A locale or time zone that this browser does not know counts as not said. */
-export function dates(locale: string | null, timeZone: string | null): Intl.DateTimeFormat {
-  const key = JSON.stringify([locale, timeZone]);
-  const format = formats.get(key) ?? dateFormat(locale, timeZone);
-  formats.set(key, format);
-  return format;
-}
-
-function dateFormat(locale: string | null, timeZone: string | null): Intl.DateTimeFormat {
-  const style = { dateStyle: "medium", timeStyle: "medium" } as const;
-  try {
-    return new Intl.DateTimeFormat(locale ?? undefined, { ...style, ...(timeZone && { timeZone }) });
-  } catch {
-    return new Intl.DateTimeFormat(undefined, style);
-  }
+export function age(at: string, now: number): string {
+  return span(now - Date.parse(at)) || say.now;
 }
 
 /** The parts that say something, joined. */
@@ -62,12 +36,7 @@ export function joined(separator: string, ...parts: readonly (string | undefined
 
 /** `wave 2, task 3`, as far as either is known. */
 export function place(separator: string, wave: number | undefined, task: number | undefined): string {
-  return joined(separator, wave ? `wave ${wave}` : "", task ? `task ${task}` : "");
-}
-
-/** `1 agent`, `2 agents`. */
-export function plural(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+  return joined(separator, wave ? say.wave(wave) : "", task ? say.taskNumber(task) : "");
 }
 
 export function attentionKey(item: AttentionItem): string {
@@ -76,8 +45,8 @@ export function attentionKey(item: AttentionItem): string {
 
 /** How far a task is. A plan without waves is `no waves`, never complete. */
 export function waveWords({ active_wave = 0, total_waves = 0 }: TaskSummary): string {
-  if (!total_waves) return "no waves";
-  return active_wave ? `wave ${active_wave} of ${total_waves}` : plural(total_waves, "wave");
+  if (!total_waves) return say.noWaves;
+  return active_wave ? say.waveOf(active_wave, total_waves) : say.waves(total_waves);
 }
 
 /** A key per item that survives new items before it; equal items are told apart by their order. */

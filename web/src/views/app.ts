@@ -1,6 +1,7 @@
 /** The whole of the monitor for one frame: the chosen view and the live region. */
 import type { DisplayMode } from "../contract/host";
 import type { Frame } from "../state/derive";
+import { say } from "../state/say";
 import type { Acts } from "./acts";
 import { fullscreen } from "./fullscreen";
 import { html } from "./html";
@@ -11,7 +12,7 @@ import { pip } from "./pip";
 /** The live region stands first and always, so that it is known before it speaks. */
 export function app(frame: Frame, act: Acts, mode: DisplayMode): Template {
   return html`<div class="aloud" role="status" aria-live="polite">${frame.state.announcement}</div>
-    <main class="pane mode-${mode} is-${frame.situation.kind}" aria-label="kasmos monitor">${view(frame, act, mode)}</main>`;
+    <main class="pane mode-${mode} is-${frame.situation.kind}" aria-label=${say.monitor}>${view(frame, act, mode)}</main>`;
 }
 
 function view(frame: Frame, act: Acts, mode: DisplayMode): Template {

@@ -13,7 +13,7 @@ export const nothing = null;
 /** A value's place in the markup; no template has this character elsewhere. */
 const MARK = "§";
 const built = new WeakMap<TemplateStringsArray, Blueprint>();
-const drawn = new WeakMap<Element, Slot>();
+const drawn = new WeakMap<Element, (value: Value) => void>();
 
 /** One drawing of a template. Only `html` makes one, so that data can never pass for it. */
 export class Template {
@@ -50,9 +50,9 @@ export function repeat<T>(
 
 /** Makes `root` show `piece`; null empties it. */
 export function render(piece: Piece, root: Element): void {
-  const slot = drawn.get(root) ?? new Slot(root.appendChild(new Comment()));
-  drawn.set(root, slot);
-  slot.set(piece);
+  const fill = drawn.get(root) ?? place(root.appendChild(new Comment()));
+  drawn.set(root, fill);
+  fill(piece);
 }
 
 interface Blueprint {
@@ -128,8 +128,8 @@ function draw({ strings, values }: Template): Drawing {
     taken += texts.length - 1;
     if (node instanceof Element) parts.push(attribute(node, name, texts, from));
     if (node instanceof Comment) {
-      const slot = new Slot(node);
-      parts.push((given) => slot.set(given[from]));
+      const fill = place(node);
+      parts.push((given) => fill(given[from]));
     }
   });
   const update = (given: readonly Value[]): void => {
@@ -169,64 +169,58 @@ function written(value: Value): string {
   return typeof value === "string" || typeof value === "number" || typeof value === "boolean" ? String(value) : "";
 }
 
-/** A place before a comment, for a text, a template or rows. */
-class Slot {
-  readonly #end: ChildNode;
+/** A place before the comment `end`, for a text, a template or rows; what it returns fills it. */
+function place(end: ChildNode): (value: Value) => void {
   /** Where begins what is shown; it reaches to the end. */
-  #first: ChildNode | null = null;
-  #text: Text | null = null;
-  #drawing: Drawing | null = null;
-  #rows: Map<string, Drawing> | null = null;
+  let first: ChildNode | null = null;
+  let text: Text | null = null;
+  let drawing: Drawing | null = null;
+  let rows: Map<string, Drawing> | null = null;
 
-  constructor(end: ChildNode) {
-    this.#end = end;
-  }
+  return (value) => {
+    if (value instanceof Template) show(value);
+    else if (Array.isArray(value)) list(value);
+    else write(written(value));
+  };
 
-  set(value: Value): void {
-    if (value instanceof Template) this.#draw(value);
-    else if (Array.isArray(value)) this.#list(value);
-    else this.#write(written(value));
-  }
-
-  #write(text: string): void {
-    if (this.#text) {
-      if (this.#text.data !== text) this.#text.data = text;
+  function write(words: string): void {
+    if (text) {
+      if (text.data !== words) text.data = words;
       return;
     }
-    this.#clear();
-    if (text) this.#begin((this.#text = new Text(text)));
+    clear();
+    if (words) begin((text = new Text(words)));
   }
 
-  #draw(template: Template): void {
-    if (this.#drawing?.strings === template.strings) {
-      this.#drawing.update(template.values);
+  function show(template: Template): void {
+    if (drawing?.strings === template.strings) {
+      drawing.update(template.values);
       return;
     }
-    this.#clear();
-    const drawing = draw(template);
-    this.#drawing = drawing;
+    clear();
+    drawing = draw(template);
     // What is not one element may begin with a place that changes.
-    this.#begin(drawing.element ?? new Comment());
-    this.#end.before(drawing.copy);
+    begin(drawing.element ?? new Comment());
+    end.before(drawing.copy);
   }
 
-  #list(templates: readonly Template[]): void {
-    if (!this.#rows) {
-      this.#clear();
-      this.#begin(new Comment());
+  function list(templates: readonly Template[]): void {
+    if (!rows) {
+      clear();
+      begin(new Comment());
     }
-    const before = this.#rows ?? new Map<string, Drawing>();
-    const rows = new Map<string, Template>();
+    const before = rows ?? new Map<string, Drawing>();
+    const wanted = new Map<string, Template>();
     templates.forEach((template, index) => {
       const { key } = template;
       // Without a key, or with one that is taken, a row is known by its place.
-      rows.set(!key || rows.has(key) ? `\u0000${index}` : key, template);
+      wanted.set(!key || wanted.has(key) ? `\u0000${index}` : key, template);
     });
     // First what goes, so that what stays need not move.
-    for (const [key, { element }] of before) if (!rows.has(key)) element?.remove();
-    const after = new Map<string, Drawing>();
-    let next = this.#first?.nextSibling;
-    for (const [key, template] of rows) {
+    for (const [key, { element }] of before) if (!wanted.has(key)) element?.remove();
+    rows = new Map<string, Drawing>();
+    let next = first?.nextSibling;
+    for (const [key, template] of wanted) {
       let row = before.get(key);
       if (row?.strings === template.strings) row.update(template.values);
       else {
@@ -234,24 +228,23 @@ class Slot {
         row?.element?.remove();
         row = draw(template);
       }
-      after.set(key, row);
+      rows.set(key, row);
       if (row.element === next) next = next?.nextSibling;
       else if (row.element) next?.before(row.element);
     }
-    this.#rows = after;
   }
 
-  #begin(first: ChildNode): void {
-    this.#first = first;
-    this.#end.before(first);
+  function begin(node: ChildNode): void {
+    first = node;
+    end.before(node);
   }
 
-  #clear(): void {
-    while (this.#first && this.#first !== this.#end) {
-      const { nextSibling } = this.#first;
-      this.#first.remove();
-      this.#first = nextSibling;
+  function clear(): void {
+    while (first && first !== end) {
+      const { nextSibling } = first;
+      first.remove();
+      first = nextSibling;
     }
-    this.#first = this.#text = this.#drawing = this.#rows = null;
+    first = text = drawing = rows = null;
   }
 }

@@ -1,6 +1,7 @@
 /** The pane inside a conversation: what waits, where everything is, and one task's progress. */
 import { agentsLine, areAgentsKnown } from "../state/agents";
 import type { Frame } from "../state/derive";
+import { say } from "../state/say";
 import type { Acts } from "./acts";
 import { html, nothing } from "./html";
 import type { Template } from "./html";
@@ -21,6 +22,6 @@ export function inline(frame: Frame, act: Acts): Template {
   return html`${header(frame, act)}${banner(frame, act)}
     ${situation.kind === "nothing_here" ? card(frame, act) : attentionList(frame, act, status, MOST_ROWS)}
     ${lifecycle(status.lifecycle)}
-    <div class="taskline"><label>task ${taskSelect(status, focus, act)}</label>${focusLine(frame, act)}</div>
+    <div class="taskline"><label>${say.task} ${taskSelect(status, focus, act)}</label>${focusLine(frame, act)}</div>
     <p class="agentline">${areAgentsKnown(status) ? nothing : mark("unknown")}<span>${agentsLine(status)}</span></p>`;
 }

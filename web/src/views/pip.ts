@@ -1,8 +1,9 @@
 /** The rail: three lines that can be read at 240 × 80. */
 import type { TaskSummary } from "../contract/live_status.gen";
-import { areAgentsKnown, runningLine, waitingLine, waitingTotal } from "../state/agents";
+import { areAgentsKnown, runningLine, waitingTotal } from "../state/agents";
 import type { Frame } from "../state/derive";
-import { kindWords, waveWords } from "../state/words";
+import { say } from "../state/say";
+import { attentionWords, waveWords } from "../state/words";
 import type { Acts } from "./acts";
 import { html, nothing } from "./html";
 import type { Template } from "./html";
@@ -21,7 +22,7 @@ export function pip(frame: Frame, act: Acts): Template {
       <p class="line is-${situation.kind}">${situationMark(situation.kind)}<span class="what strong">${situation.label}</span>${modeButtons(frame, act)}</p>
       <p class="line"><span class="says" title=${situation.text}>${situation.text}</span></p>
       <p class="line">${situation.projects.length ? projectSelect(situation.projects, "", act) : situation.command ? html`<code>${situation.command}</code>` : nothing}
-        ${situation.canRetry ? html`<button class="retry" @click=${() => act.retry()}>retry now</button>` : nothing}</p>
+        ${situation.canRetry ? html`<button class="retry" @click=${() => act.retry()}>${say.retry}</button>` : nothing}</p>
     </div>`;
   }
   const isFine = situation.kind === "live" || situation.kind === "opened" || situation.kind === "nothing_here";
@@ -38,23 +39,23 @@ export function pip(frame: Frame, act: Acts): Template {
 
 /** How near a task without an active wave is to being done. */
 function readyWords({ status, pr_check_status: checks }: TaskSummary): string {
-  return checks ? `${status} · checks ${checks}` : status;
+  return checks ? `${say.word(status)} · ${say.checks(say.word(checks))}` : say.word(status);
 }
 
 /** Who waits and since when; else that all moves, or since when nothing does. */
-function headline({ status, situation, times }: Frame): Template {
+function headline({ status, situation, now }: Frame): Template {
   if (!status) return html`${nothing}`;
   const waiting = waitingTotal(status);
   const [first] = status.attention;
   if (waiting && first) {
-    const title = `${first.task || "an"} ${kindWords(first.kind)}`;
-    return html`<span class="what strong is-wait" title=${title}>${mark("wait")}<span>${waitingLine(waiting)}<span class="wide"> for you</span></span>${when(first.since, times)}</span>`;
+    const title = `${first.task || say.someAgent} ${attentionWords(first, status)}`;
+    return html`<span class="what strong is-wait" title=${title}>${mark("wait")}<span>${say.waiting(waiting)}<span class="wide"> ${say.forYou}</span></span>${when(first.since, now)}</span>`;
   }
-  if (situation.kind === "nothing_here") return html`<span class="what strong">${mark("pending")}<span>nothing here yet</span></span>`;
-  if (!areAgentsKnown(status)) return html`<span class="what strong">${mark("unknown")}<span>nothing waits in the store</span></span>`;
+  if (situation.kind === "nothing_here") return html`<span class="what strong">${mark("pending")}<span>${say.nothingHere}</span></span>`;
+  if (!areAgentsKnown(status)) return html`<span class="what strong">${mark("unknown")}<span>${say.nothingStored}</span></span>`;
   if (status.active_agents.some(({ stage, active }) => active && stage !== "ready")) {
-    return html`<span class="what strong is-run">${mark("run")}<span>all moving</span></span>`;
+    return html`<span class="what strong is-run">${mark("run")}<span>${say.allMoving}</span></span>`;
   }
   const [last] = status.events ?? [];
-  return html`<span class="what strong">${mark("quiet")}<span>idle</span>${last ? html` <span class="dim">since</span> ${when(last.at, times)}` : nothing}</span>`;
+  return html`<span class="what strong">${mark("quiet")}<span>${say.idle}</span>${last ? html` <span class="dim">${say.since}</span> ${when(last.at, now)}` : nothing}</span>`;
 }

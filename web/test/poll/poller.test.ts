@@ -3,7 +3,8 @@ import type { DisplayMode, Scope, Visibility } from "../../src/contract/host";
 import type { LiveStatus } from "../../src/contract/live_status.gen";
 import { delay } from "../../src/poll/backoff";
 import type { Clock } from "../../src/poll/clock";
-import { Poller } from "../../src/poll/poller";
+import type { Poller } from "../../src/poll/poller";
+import { createPoller } from "../../src/poll/poller";
 import type { Failure } from "../../src/poll/poller";
 import { cadence, effectiveVisibility } from "../../src/poll/visibility";
 import { fixture } from "../fixtures";
@@ -31,7 +32,7 @@ class Bench {
       cancel: (id) => clearTimeout(id),
       random: () => this.random,
     };
-    this.poller = new Poller(
+    this.poller = createPoller(
       {
         clock,
         refresh: (asked) =>
@@ -243,7 +244,7 @@ describe("failing", () => {
 
   test("a host that throws at once is a failure, not a crash", async () => {
     const failures: Failure[] = [];
-    const poller = new Poller(
+    const poller = createPoller(
       {
         clock: { now: () => 0, after: (ms, run) => setTimeout(run, ms), cancel: (id) => clearTimeout(id), random: () => 0 },
         refresh: () => {

@@ -1,6 +1,7 @@
 /** A button that sends a follow-up message, and what became of it. */
 import type { Frame } from "../../state/derive";
 import type { Ask } from "../../state/prompts";
+import { say } from "../../state/say";
 import type { Acts } from "../acts";
 import { html, nothing } from "../html";
 import type { Template } from "../html";
@@ -18,11 +19,11 @@ export function askButton(
   const isBusy = result === "sending" || result === "sent";
   const words =
     result === "sending"
-      ? "asking…"
+      ? say.asking
       : result === "sent"
-        ? "asked in the conversation"
+        ? say.sent
         : result === "refused"
-          ? "refused · try again"
+          ? say.refused
           : ask.label;
   return html`<button class="ask is-${result ?? "idle"}" aria-disabled=${isBusy} aria-label="${words}: ${subject}" title=${words} @click=${() => act.ask(ask)}>${result === "sent" ? mark("done") : result === "refused" ? mark("broken") : nothing}<span>${words}</span></button>`;
 }

@@ -3,7 +3,8 @@ import type { LiveStatus } from "../../contract/live_status.gen";
 import { areAgentsKnown } from "../../state/agents";
 import type { Frame } from "../../state/derive";
 import { lookAt } from "../../state/prompts";
-import { attentionKey, keyed, kindWords } from "../../state/words";
+import { say } from "../../state/say";
+import { attentionKey, attentionWords, keyed } from "../../state/words";
 import type { Acts } from "../acts";
 import { html, nothing, repeat } from "../html";
 import type { Template } from "../html";
@@ -18,14 +19,14 @@ export function attentionList(frame: Frame, act: Acts, status: LiveStatus, limit
   if (items.length === 0) return html`<p class="none">${mark("done")}<span>${quietWords(status)}</span></p>`;
   return html`<ul class="rows attention" data-list="attention">
       ${repeat(items, ([key]) => key, ([key, item]) => {
-        const subject = item.task || "an";
+        const subject = item.task || say.someAgent;
         const isAgent = item.kind === "stale_instance";
         return html`<li data-key=${key} class="kind-${isAgent ? "broken" : "wait"}">
           ${mark(isAgent ? "broken" : "wait")}
           <span class="what">${name(subject, "strong")}
-            <span class="why">${kindWords(item.kind)}${item.detail ? html`: <bdi title=${item.detail}>${item.detail}</bdi>` : nothing}</span></span>
-          <span class="age">${when(item.since, frame.times)}</span>
-          ${askButton(frame, act, lookAt(item, status.project, `look\u0000${key}`), item.task || "agent")}
+            <span class="why">${attentionWords(item, status)}${item.detail ? html`: <bdi title=${item.detail}>${item.detail}</bdi>` : nothing}</span></span>
+          <span class="age">${when(item.since, frame.now)}</span>
+          ${askButton(frame, act, lookAt(item, status.project, `look\u0000${key}`), item.task || say.agent)}
         </li>`;
       })}
     </ul>${more(hidden)}`;
@@ -33,6 +34,6 @@ export function attentionList(frame: Frame, act: Acts, status: LiveStatus, limit
 
 function quietWords(status: LiveStatus): string {
   return areAgentsKnown(status)
-    ? "nothing waits for you"
-    : "nothing waits in the store · the health of agents is unknown";
+    ? say.nothingWaits
+    : say.healthUnknown;
 }

@@ -1,6 +1,8 @@
 /** The first line of a pane: project, freshness, modes; and below it what is wrong, if anything. */
 import { isUnseen } from "../../state/agents";
 import type { Frame } from "../../state/derive";
+import { moment } from "../../state/language";
+import { say } from "../../state/say";
 import type { SituationKind } from "../../state/situation";
 import type { Acts } from "../acts";
 import { html, nothing } from "../html";
@@ -29,12 +31,12 @@ export function situationMark(kind: SituationKind): Template {
 }
 
 export function header(frame: Frame, act: Acts): Template {
-  const { situation, status, state, times } = frame;
+  const { situation, status, state, now } = frame;
   const projects = status?.projects ?? [];
   const project = status?.project ?? state.scope.project ?? "";
   return html`<header>
     <h1>${projects.length > 1 ? projectSelect(projects, project, act) : name(project || "kasmos")}</h1>
-    <span class="fresh is-${situation.kind}" title=${status ? times.dates.format(Date.parse(times.now)) : ""}>${situationMark(situation.kind)}<span>${situation.label}</span></span>
+    <span class="fresh is-${situation.kind}" title=${status ? moment(now) : ""}>${situationMark(situation.kind)}<span>${situation.label}</span></span>
     ${modeButtons(frame, act)}
   </header>`;
 }
@@ -42,10 +44,10 @@ export function header(frame: Frame, act: Acts): Template {
 export function modeButtons({ state }: Frame, act: Acts): Piece {
   const others = state.host.modes.filter((mode) => mode !== state.pane.mode);
   if (others.length === 0) return nothing;
-  return html`<span class="modes" role="group" aria-label="show as">
+  return html`<span class="modes" role="group" aria-label=${say.showAs}>
     ${others.map(
       (mode) =>
-        html`<button class="mode to-${mode}" title="show as ${mode}" aria-label="show as ${mode}" @click=${() => act.chooseMode(mode)}>
+        html`<button class="mode to-${mode}" title=${say.showAsMode(say.word(mode))} aria-label=${say.showAsMode(say.word(mode))} @click=${() => act.chooseMode(mode)}>
           <svg viewBox="0 0 16 16" aria-hidden="true"><path d=${MODE_PATHS[mode]}></path></svg>
         </button>`,
     )}
@@ -102,5 +104,5 @@ function remedy(command: string): Piece {
 }
 
 function retry(act: Acts): Template {
-  return html`<button class="retry" @click=${() => act.retry()}>retry now</button>`;
+  return html`<button class="retry" @click=${() => act.retry()}>${say.retry}</button>`;
 }

@@ -7,13 +7,14 @@ import type { Template } from "../html";
 export function section(
   { state }: Frame,
   act: Acts,
+  id: string,
   title: string,
   note: string,
   body: Template,
 ): Template {
-  return html`<details class="section on-${title}" ?open=${!state.folded.has(title)}
+  return html`<details class="section on-${id}" ?open=${!state.folded.has(id)}
     @toggle=${({ target }: Event) => {
-      if (target instanceof HTMLDetailsElement) act.fold(title, target.open);
+      if (target instanceof HTMLDetailsElement) act.fold(id, target.open);
     }}>
     <summary><h2>${title}</h2>${note ? html`<span class="note">${note}</span>` : nothing}</summary>
     ${body}

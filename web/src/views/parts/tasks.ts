@@ -1,7 +1,8 @@
 /** The tasks in active statuses; choosing one brings it into focus. */
 import type { LiveStatus, TaskSummary } from "../../contract/live_status.gen";
 import type { Focus } from "../../state/focus";
-import { joined, plain, waveWords } from "../../state/words";
+import { say } from "../../state/say";
+import { joined, waveWords } from "../../state/words";
 import type { Acts } from "../acts";
 import { html, nothing, repeat } from "../html";
 import type { Template } from "../html";
@@ -11,7 +12,7 @@ import { code, more, name, progress } from "./text";
 
 export function taskList(status: LiveStatus, focus: Focus | null, act: Acts): Template {
   const tasks = status.tasks ?? [];
-  if (tasks.length === 0) return html`<p class="none">no active tasks</p>`;
+  if (tasks.length === 0) return html`<p class="none">${say.noActiveTasks}</p>`;
   return html`<ul class="rows tasks" data-list="tasks">
       ${repeat(tasks, (task) => task.filename, (task) => {
         const isFocused = task.filename === focus?.filename;
@@ -44,14 +45,14 @@ export function taskMark(task: TaskSummary): Mark {
 }
 
 function stateWords({ phase, status }: TaskSummary): string {
-  return phase && phase !== status ? `${status} · ${plain(phase)}` : status;
+  return phase && phase !== status ? `${say.word(status)} · ${say.word(phase)}` : say.word(status);
 }
 
 function extras({ review_cycle, pr_check_status, pr_review_decision }: TaskSummary): string {
   return joined(
     " · ",
-    review_cycle ? `review cycle ${review_cycle}` : "",
-    pr_check_status && `checks ${pr_check_status}`,
-    pr_review_decision && `pull request ${plain(pr_review_decision)}`,
+    review_cycle ? say.reviewCycle(review_cycle) : "",
+    pr_check_status && say.checks(say.word(pr_check_status)),
+    pr_review_decision && say.pullRequest(say.word(pr_review_decision)),
   );
 }

@@ -1,5 +1,6 @@
 /** Names, times and progress: the small pieces of every row. */
-import type { Times } from "../../state/derive";
+import { moment } from "../../state/language";
+import { say } from "../../state/say";
 import { age } from "../../state/words";
 import { html, nothing } from "../html";
 import type { Piece, Template } from "../html";
@@ -18,10 +19,19 @@ export function code(text: string | undefined): Piece {
 }
 
 /** An age with the exact time on hover. */
-export function when(at: string | undefined, { now, dates }: Times): Piece {
+export function when(at: string | undefined, now: number): Piece {
   if (!at) return nothing;
-  const exact = dates.format(Math.min(Date.parse(at), Date.parse(now)));
+  const exact = moment(Math.min(Date.parse(at), now));
   return html`<time datetime=${at} title=${exact}>${age(at, now)}</time>`;
+}
+
+/** Lets the ages below `root` go on, where nothing else has changed. */
+export function growOlder(root: Element, now: number): void {
+  for (const time of root.querySelectorAll("time")) {
+    const words = age(time.dateTime, now);
+    // The one text in it is the template's too, and stays that.
+    for (const text of time.childNodes) if (text.nodeValue !== words && text instanceof Text) text.data = words;
+  }
 }
 
 /** Done of total, as dots while they can be counted, else as a bar, and always as a number. */
@@ -32,7 +42,7 @@ export function progress(done: number, total: number): Piece {
   const rest = isDots ? dots(done, total) : `M.5 3.5h${BAR - 1}v5H.5z`;
   return html`<span class="progress"><svg width=${isDots ? total * 9 : BAR} height="12" aria-hidden="true">
       <path class="filled" d=${filled}></path>
-      <path class="rest" d=${rest}></path></svg><span class="count">${done}/${total}</span></span>`;
+      <path class="rest" d=${rest}></path></svg><span class="count">${say.ratio(done, total)}</span></span>`;
 }
 
 function dots(from: number, to: number): string {
@@ -42,5 +52,5 @@ function dots(from: number, to: number): string {
 
 /** `and 7 more`, where something was cut off. */
 export function more(count: number | undefined): Piece {
-  return count ? html`<p class="more">and ${count} more</p>` : nothing;
+  return count ? html`<p class="more">${say.andMore(count)}</p>` : nothing;
 }
