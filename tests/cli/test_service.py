@@ -14,7 +14,7 @@ import pytest
 from kasmos_plugin import ports
 from kasmos_plugin.services.units import arguments_of_unit
 from tests.cli.conftest import Done, Kas
-from tests.services.conftest import FakeSystemctl, systemctl, unit_dir
+from tests.services.conftest import FakeSystemctl, steps, systemctl, unit_dir
 
 __all__ = ["systemctl", "unit_dir"]
 
@@ -55,7 +55,7 @@ def test_installed_services_answer_and_removed_ones_are_gone(
 ) -> None:
     assert installed.code == 0, installed.err
     serve_pid, daemon_pid = pids(systemctl)
-    assert installed.err.splitlines()[:6] == [
+    assert steps(installed.err)[:6] == [
         f"kasmosdb: wrote {unit_dir / 'kasmosdb.service'}",
         "kasmosdb: enabled and started",
         f"kasmosdb: answers, pid {serve_pid}",
@@ -86,7 +86,7 @@ def test_installed_services_answer_and_removed_ones_are_gone(
 
     again = kas("service", "install", *free_ports)
     assert again.code == 0
-    assert again.err.splitlines()[:2] == [
+    assert steps(again.err)[:2] == [
         "kasmosdb: installed and running already",
         "kasmos: installed and running already",
     ]
@@ -122,7 +122,8 @@ def test_a_server_in_a_terminal_stands_in_the_way(
         port = str(held.getsockname()[1])
         refused = kas("service", "install", "--port", port)
     assert refused.code == 1
-    assert refused.err.startswith(f"error: Port {port} on 127.0.0.1 is taken by pid {os.getpid()}")
+    told = f"error: Port {port} on 127.0.0.1 is taken by pid {os.getpid()}"
+    assert steps(refused.err)[0].startswith(told)
     assert not unit_dir.exists()
 
 

@@ -15,6 +15,12 @@ import pytest
 HERE = Path(__file__).parent
 
 
+def steps(told: str) -> list[str]:
+    """Return the lines of an installation, without the warning that a checkout in /tmp gets."""
+    lines = told.splitlines()
+    return [line for line in lines if not line.startswith("warning: the services will run ")]
+
+
 class FakeSystemctl:
     """The stand-in on PATH: what it was told, and what it shall say."""
 

@@ -15,6 +15,7 @@ import pytest
 
 from kasmos_plugin import ports
 from tests.cli.conftest import until
+from tests.services.conftest import steps
 from tests.services.user_manager import UserManager, user_manager, why_not
 
 _WHY_NOT = why_not()
@@ -117,7 +118,7 @@ def test_both_services_start_confined_and_open_and_are_installed_once(
     assert sees_daemon(manager, numbers[0])
 
     again = install(manager, numbers)
-    assert again.stderr.splitlines()[:2] == [
+    assert steps(again.stderr)[:2] == [
         "kasmosdb: installed and running already",
         "kasmos: installed and running already",
     ]
