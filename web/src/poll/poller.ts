@@ -9,10 +9,10 @@ import type { DisplayMode, Scope, Visibility } from "../contract/host";
 import type { LiveStatus } from "../contract/live_status.gen";
 import { parseReply } from "../contract/parse";
 import type { Reply } from "../contract/parse";
+import { TIMEOUT_MS } from "../state/state";
 import { delay } from "./backoff";
 import type { Clock, TimerId } from "./clock";
 import { cadence, isMoreVisible } from "./visibility";
-
 
 /** Why an attempt brought no snapshot. */
 export type Failure =

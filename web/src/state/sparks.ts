@@ -5,8 +5,8 @@ import { agentKey } from "./agents";
 export interface Spark {
   /** The last activity that was told. */
   readonly last: string | undefined;
-  /** One `1` or `0` for each poll: whether it was active since the one before. */
-  readonly bits: string;
+  /** For each poll, whether it was active since the one before. */
+  readonly looks: readonly boolean[];
 }
 
 export type Sparks = ReadonlyMap<string, Spark>;
@@ -21,8 +21,8 @@ export function looked(before: Sparks, { active_agents }: LiveStatus): Sparks {
       const known = before.get(key);
       const last = agent.last_activity;
       // The first look has nothing to compare with.
-      const bits = known ? known.bits + (last === known.last ? "0" : "1") : "";
-      return [key, { last, bits: bits.slice(-LONGEST) }];
+      const looks = known ? [...known.looks, last !== known.last] : [];
+      return [key, { last, looks: looks.slice(-LONGEST) }];
     }),
   );
 }

@@ -43,7 +43,7 @@ function row(key: string, agent: ActiveAgent, { now, state }: Frame): Template {
     <td role="cell" class="c-role">${name(agentTitle(agent))}</td>
     <td role="cell" class="c-task">${agent.task ? name(agent.task) : html`<span class="dim">${say.noTask}</span>`}</td>
     <td role="cell" class="c-wave" title=${where}>${joined(" ", agent.wave ? `w${num(agent.wave)}` : "", agent.task_number ? `#${num(agent.task_number)}` : "")}</td>
-    <td role="cell" class="c-last">${spark(state.sparks.get(key)?.bits)}${when(agent.last_activity, now)}</td>
+    <td role="cell" class="c-last">${spark(state.sparks.get(key)?.looks)}${when(agent.last_activity, now)}</td>
     <td role="cell" class="c-branch">${code(agent.branch)}</td>
     <td role="cell" class="c-tree">${code(agent.worktree)}</td>
   </tr>`;
