@@ -51,7 +51,7 @@ def approve(task: str, step: str | None, project: str, db: Path | None, as_json:
       kas task approve auth --step task_delete
 
     \b
-    Steps: implement_start, advance_wave, agent_start, task_delete, merge, push
+    Steps: implement_start, advance_wave, agent_start, agent_send, task_delete, merge, push
 
     It shows the plan, or what changed in it since the last approval, and asks. The approval is for
     this step and this plan, holds for 24 hours, and is used once. There is no way to say yes

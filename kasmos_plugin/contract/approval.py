@@ -13,6 +13,8 @@ class Step(StrEnum):
     ADVANCE_WAVE = "advance_wave"
     AGENT_START = "agent_start"
     """A coder beside those that a started wave brings."""
+    AGENT_SEND = "agent_send"
+    """Text that is typed into a running agent."""
     TASK_DELETE = "task_delete"
     MERGE = "merge"
     PUSH = "push"

@@ -25,6 +25,7 @@ _WORDS = {
     Step.IMPLEMENT_START: "start wave {wave}",
     Step.ADVANCE_WAVE: "start wave {wave}",
     Step.AGENT_START: "start one more coder",
+    Step.AGENT_SEND: "send text to an agent",
     Step.TASK_DELETE: "delete the task",
     Step.MERGE: "merge",
     Step.PUSH: "push",

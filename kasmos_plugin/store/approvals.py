@@ -132,6 +132,21 @@ class Approvals:
         )
         return None if row is None else str(row[0])
 
+    def take(self, project: str, filename: str, step: Step) -> None:
+        """Use the approval of a step that is carried out elsewhere: a coder's start, a message.
+
+        Raises:
+            ApprovalRequired: a person has not approved it; it has been asked for.
+            Conflict: the task is done or cancelled.
+        """
+        with self._database.writing():
+            row = self._tasks.require_row(project, filename)
+            if row["status"] not in ACTIVE_STATUSES:
+                raise Conflict(f"Task '{row['filename']}' is {row['status']} already.")
+            missing = self.spend(row, step)
+        if missing is not None:
+            raise missing
+
     def spend(self, row: sqlite3.Row, step: Step) -> ApprovalRequired | None:
         """Use the approval of a step, inside the transaction that takes it.
 

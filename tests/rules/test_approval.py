@@ -25,6 +25,7 @@ def test_every_step_has_words_and_a_wave_where_it_starts_one() -> None:
         Step.IMPLEMENT_START: "start wave 1",
         Step.ADVANCE_WAVE: "start wave 2",
         Step.AGENT_START: "start one more coder",
+        Step.AGENT_SEND: "send text to an agent",
         Step.TASK_DELETE: "delete the task",
         Step.MERGE: "merge",
         Step.PUSH: "push",

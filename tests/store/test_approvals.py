@@ -129,6 +129,21 @@ def test_the_oldest_request_is_shown_until_it_is_decided(
     assert store.tasks.get(project, task).pending_step is Step.MERGE
 
 
+def test_a_step_that_is_carried_out_elsewhere_takes_its_yes_here(
+    store: Store, project: str, task: str
+) -> None:
+    for step in (Step.AGENT_START, Step.AGENT_SEND):
+        with pytest.raises(ApprovalRequired):
+            store.approvals.take(project, task, step)
+        approve(store, project, task, step)
+        store.approvals.take(project, task, step)
+        with pytest.raises(ApprovalRequired):
+            store.approvals.take(project, task, step)
+    store.tasks.transition(project, task, E.CANCEL)
+    with pytest.raises(Conflict, match="cancelled already"):
+        store.approvals.take(project, task, Step.AGENT_START)
+
+
 def test_deleting_a_task_takes_its_approvals_and_leaves_the_events(
     store: Store, project: str, task: str
 ) -> None:
