@@ -21,6 +21,7 @@ from kasmos_plugin.errors import KasmosError
 from kasmos_plugin.ports import HOST
 from kasmos_plugin.serve import bridge
 from kasmos_plugin.serve.cache import SnapshotCache
+from kasmos_plugin.serve.coordinator import Coordinator
 from kasmos_plugin.serve.daemon_link import DaemonLink, Heard
 from kasmos_plugin.serve.guard import MAX_BODY_BYTES, Guard
 from kasmos_plugin.serve.health import health_handler
@@ -94,6 +95,7 @@ def run(settings: Settings, *, ready: Callable[[Ready], None]) -> None:
 def build_apps(
     door: StoreDoor,
     ask_daemon: Callable[[str], Awaitable[Heard]],
+    coordinator: Coordinator,
     *,
     monitor_port: int,
     mcp_port: int,
@@ -101,7 +103,10 @@ def build_apps(
     secret: Callable[[], str] = preview_secret,
     monotonic: Callable[[], float] = time.monotonic,
 ) -> Apps:
-    """Return the apps of both listeners over one store and one daemon."""
+    """Return the apps of both listeners over one store and one daemon.
+
+    `coordinator` has the operations of a coordinating agent carried out.
+    """
     with _uncollected():
         from kasmos_plugin.serve import mcp_server  # The SDK takes most of the start.
     from kasmos_plugin.widget.document import widget_hash, widget_html
@@ -111,6 +116,7 @@ def build_apps(
     health = health_handler(door, instance=instance)
     server = mcp_server.build_server(
         cache,
+        coordinator,
         html=widget_html(),
         html_hash=widget_hash(),
         monitor_url=f"http://{HOST}:{monitor_port}",
@@ -150,11 +156,13 @@ def _render(asked: Mapping[str, str]) -> str:
 async def _serve(settings: Settings, listeners: Listeners, ready: Callable[[Ready], None]) -> None:
     door = StoreDoor(settings.database)
     link = DaemonLink(settings.socket)
+    coordinator = Coordinator(settings.database, settings.socket)
     instance = secrets.token_hex(8)
     try:
         apps = build_apps(
             door,
             link.ask,
+            coordinator,
             monitor_port=listeners.monitor_port,
             mcp_port=listeners.mcp_port,
             instance=instance,
@@ -170,6 +178,7 @@ async def _serve(settings: Settings, listeners: Listeners, ready: Callable[[Read
                 )
     finally:
         await link.close()
+        coordinator.close()
         door.close()
 
 

@@ -100,6 +100,11 @@ class SnapshotCache:
         self._entries: dict[_Key, _Entry] = {}
         self._flights: dict[_Key, asyncio.Task[_Entry]] = {}
 
+    def forget(self) -> None:
+        """Drop every answer, and those under way: something was written just now."""
+        self._entries.clear()
+        self._flights.clear()
+
     def kept(self, project: str, focus: str, asked: Question) -> Answer | None:
         """Return the answer that is ready and fresh, or None; gathers nothing."""
         entry = self._fresh((project, focus))
@@ -129,14 +134,21 @@ class SnapshotCache:
         return entry
 
     async def _fly(self, key: _Key) -> _Entry:
+        flight = asyncio.current_task()
+        is_current = True
         try:
             facts = await self._gather(*key)
             entry = _Entry(facts, now=self._now(), at=self._monotonic())
         finally:
-            del self._flights[key]
-        self._entries.pop(key, None)
-        self._drop_expired()
-        self._entries[key] = entry
+            # A flight that was forgotten saw the time before a write: those who wait get it, and
+            # nobody after them.
+            is_current = self._flights.get(key) is flight
+            if is_current:
+                del self._flights[key]
+        if is_current:
+            self._entries.pop(key, None)
+            self._drop_expired()
+            self._entries[key] = entry
         return entry
 
     def _drop_expired(self) -> None:

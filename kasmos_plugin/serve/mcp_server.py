@@ -1,4 +1,4 @@
-"""The MCP side: three read-only tools and one widget. The only module that builds on the SDK.
+"""The MCP side: the monitor's tools and widget, and the operations. Alone builds on the SDK.
 
 Both protocol eras come from one stateless app: nothing is lost with a restart, and a client that
 knew the server before goes on with its next call.
@@ -23,9 +23,11 @@ from pydantic import AnyUrl, ConfigDict
 
 from kasmos_plugin import __version__
 from kasmos_plugin.contract.live_status import LiveStatus
+from kasmos_plugin.coordination.operations import OPERATIONS, Operation
 from kasmos_plugin.errors import KasmosError
 from kasmos_plugin.serve import tools
 from kasmos_plugin.serve.cache import Answer, SnapshotCache
+from kasmos_plugin.serve.coordinator import Coordinator
 from kasmos_plugin.serve.fast_path import FastPath
 from kasmos_plugin.serve.http import (
     ASGIApp,
@@ -75,9 +77,14 @@ class MonitorServer(MCPServer[Any]):
 
 
 def build_server(
-    cache: SnapshotCache, *, html: str, html_hash: str, monitor_url: str
+    cache: SnapshotCache,
+    coordinator: Coordinator,
+    *,
+    html: str,
+    html_hash: str,
+    monitor_url: str,
 ) -> MonitorServer:
-    """Return the MCP server over `cache`; `monitor_url` is the page that a person can open."""
+    """Return the MCP server; `monitor_url` is the page that a person can open."""
     uri = f"{tools.WIDGET_URI}.{html_hash}.html"
     apps = Apps()
     apps.add_resource(
@@ -95,10 +102,13 @@ def build_server(
         widget_uri=uri,
         name="kasmos",
         title="kasmos",
-        description="A truthful, read-only monitor for groups of coding agents.",
+        description="A truthful monitor for groups of coding agents, and their coordination.",
         version=__version__,
         instructions=tools.INSTRUCTIONS,
-        tools=_tools(cache, uri, monitor_url),
+        tools=[
+            *_tools(cache, uri, monitor_url),
+            *(_operation(one, coordinator, cache) for one in OPERATIONS.values()),
+        ],
         extensions=[apps],
         # Nothing ever changes but the snapshot, which is polled.
         subscriptions=False,
@@ -178,6 +188,43 @@ def _tool(
         is_async=True,
         annotations=_ANNOTATIONS.model_copy(update={"title": title}),
         meta=meta,
+    )
+
+
+def _operation(operation: Operation, coordinator: Coordinator, cache: SnapshotCache) -> Tool:
+    async def call(arguments: dict[str, Any]) -> CallToolResult:
+        try:
+            done = await coordinator.run(operation, arguments)
+        except KasmosError as error:
+            return CallToolResult.model_validate(tools.refusal(error))
+        except Exception:
+            logger.exception("tool %s failed", operation.name)
+            return CallToolResult.model_validate(tools.refusal(tools.Unexpected()))
+        finally:
+            # A refused step was asked for: that is a change as well.
+            if not operation.effects.is_read_only:
+                cache.forget()
+        return CallToolResult(
+            content=[TextContent(type="text", text=done.text)], structured_content=done.data
+        )
+
+    effects = operation.effects
+    return Tool(
+        fn=call,
+        name=operation.name,
+        title=operation.title,
+        description=operation.description,
+        parameters=operation.arguments.schema_of_input(),
+        fn_metadata=FuncMetadata(arg_model=_Arguments),
+        is_async=True,
+        annotations=ToolAnnotations(
+            title=operation.title,
+            read_only_hint=effects.is_read_only,
+            destructive_hint=effects.is_destructive,
+            idempotent_hint=effects.is_idempotent,
+            open_world_hint=effects.is_open_world,
+        ),
+        meta=tools.OPERATION_META,
     )
 
 

@@ -48,14 +48,20 @@ class StoreDoor:
         """
         seen = self._look()
         if self._store is None or seen != self._seen:
-            self.close()
+            self.distrust()
             self._replace(open_store(self.path, now=self._now, create=False))
         assert self._store is not None
         return self._store
 
     def distrust(self) -> None:
-        """Drop the connection, so that the next reader opens the file anew."""
-        self.close()
+        """Drop the connection, so that the next reader opens the file anew.
+
+        The file itself stays open for its head: closing it would end the locks of every other
+        connection of this process.
+        """
+        store, self._store = self._store, None
+        if store is not None:
+            store.close()
 
     def check(self) -> Store:
         """Return the store, opened with fresh eyes: no page of it comes from a cache.
@@ -75,9 +81,7 @@ class StoreDoor:
 
     def close(self) -> None:
         """Close the connection, if there is one."""
-        store, self._store = self._store, None
-        if store is not None:
-            store.close()
+        self.distrust()
         head, self._head = self._head, -1
         if head >= 0:
             os.close(head)

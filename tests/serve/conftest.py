@@ -16,6 +16,7 @@ from kasmos_plugin.contract.agent import AgentView
 from kasmos_plugin.contract.control import AgentsReply
 from kasmos_plugin.contract.live_status import Notice
 from kasmos_plugin.serve.app import Apps, build_apps
+from kasmos_plugin.serve.coordinator import Coordinator
 from kasmos_plugin.serve.daemon_link import Heard
 from kasmos_plugin.serve.http import ASGIApp, Message
 from kasmos_plugin.serve.store_door import StoreDoor
@@ -199,13 +200,17 @@ class Monotonic:
 
 
 @asynccontextmanager
-async def serving(path: Path, link: FakeLink | None = None) -> AsyncIterator[Serving]:
-    """Run both apps over the store at `path`."""
+async def serving(
+    path: Path, link: FakeLink | None = None, *, socket: Path | None = None
+) -> AsyncIterator[Serving]:
+    """Run both apps over the store at `path`; operations reach a daemon at `socket`."""
     door, monotonic = StoreDoor(path), Monotonic()
+    coordinator = Coordinator(path, socket or path.with_name("no.sock"))
     link = link or FakeLink()
     apps = build_apps(
         door,
         link.ask,
+        coordinator,
         monitor_port=MONITOR_PORT,
         mcp_port=MCP_PORT,
         instance="instance",
@@ -214,6 +219,7 @@ async def serving(path: Path, link: FakeLink | None = None) -> AsyncIterator[Ser
     )
     async with apps.manager.run():
         yield Serving(apps, link, door, monotonic)
+    coordinator.close()
     door.close()
 
 

@@ -1,4 +1,4 @@
-"""serve.mcp_server: three read-only tools and one widget, in both protocol eras."""
+"""serve.mcp_server: the tools of the monitor and one widget, in both protocol eras."""
 
 import hashlib
 import json
@@ -11,6 +11,7 @@ from jsonschema import Draft202012Validator
 
 from kasmos_plugin.contract.live_status import LiveStatus
 from kasmos_plugin.contract.task import LifecycleEvent
+from kasmos_plugin.coordination.operations import OPERATIONS
 from kasmos_plugin.serve import tools
 from kasmos_plugin.store import Store
 from kasmos_plugin.widget.document import widget_hash, widget_html
@@ -20,6 +21,7 @@ from tests.serve.conftest import ERAS, MCP_PORT, MODERN, agent, daemon_of, reque
 pytestmark = pytest.mark.anyio
 
 PLAN = "# Sign in\nPeople can sign in.\n\n## Wave 1: base\n### Task 1: model\n### Task 2: form\n"
+MONITOR = ("live_status", "open_monitor", "refresh_monitor")
 HASHED_URI = f"ui://widget/kasmos-monitor.{widget_hash()}.html"
 READ_ONLY = {
     "readOnlyHint": True,
@@ -40,12 +42,8 @@ async def test_every_era_lists_the_tools_and_answers_them(
 ) -> None:
     store.tasks.create(project, "auth", plan_text=PLAN)
     async with serving(store.path, daemon_of(store, agent(1, project, "auth"))) as serve:
-        assert sorted(await listed(serve, era)) == [
-            "live_status",
-            "open_monitor",
-            "refresh_monitor",
-        ]
-        for tool in ("live_status", "open_monitor", "refresh_monitor"):
+        assert sorted(await listed(serve, era)) == sorted([*MONITOR, *OPERATIONS])
+        for tool in MONITOR:
             for _ in range(2):
                 result = await serve.call(tool, era=era)
                 assert result.get("isError", False) is False
@@ -79,10 +77,12 @@ async def test_the_modern_era_discovers_the_same(store: Store) -> None:
     assert result["instructions"] == tools.INSTRUCTIONS
 
 
-async def test_every_tool_only_reads_and_says_so(store: Store) -> None:
-    """Enumerated: a tool that is added is covered."""
+async def test_the_tools_of_the_monitor_only_read_and_say_so(store: Store) -> None:
+    """Enumerated: a tool that is added, and is no operation, is covered."""
     async with serving(store.path) as serve:
         for name, tool in (await listed(serve)).items():
+            if name in OPERATIONS:
+                continue
             assert tool["annotations"] == {"title": tool["title"], **READ_ONLY}, name
             assert tool["description"]
             assert tool["inputSchema"]["additionalProperties"] is False
@@ -94,6 +94,8 @@ async def test_every_tool_only_reads_and_says_so(store: Store) -> None:
 async def test_only_open_monitor_carries_a_template(store: Store) -> None:
     async with serving(store.path) as serve:
         found = {name: tool["_meta"] for name, tool in (await listed(serve)).items()}
+    of_operations = [found.pop(name) for name in OPERATIONS]
+    assert of_operations == [{"ui": {"visibility": ["model"]}}] * len(OPERATIONS)
     assert found == {
         "open_monitor": {
             "ui": {"resourceUri": HASHED_URI, "visibility": ["model", "app"]},
@@ -287,7 +289,7 @@ async def test_a_result_matches_its_advertised_schema(store: Store, project: str
     store.tasks.create(project, "auth", plan_text=PLAN)
     async with serving(store.path, daemon_of(store, agent(1, project, "auth"))) as serve:
         schemas = await listed(serve)
-        for name in schemas:
+        for name in MONITOR:
             arguments = {"focus": "auth"} if name == "live_status" else {"task": "auth"}
             result = await serve.call(name, arguments)
             Draft202012Validator(schemas[name]["outputSchema"]).validate(
@@ -305,13 +307,15 @@ def test_the_shallow_schema_knows_every_key_of_the_snapshot() -> None:
 
 
 async def test_nothing_that_is_called_changes_the_store(store: Store, project: str) -> None:
-    """Read-only, proved over every tool, resource and route that exists."""
+    """Read-only, proved over every tool that says so, and every resource and route."""
     store.tasks.create(project, "auth", plan_text=PLAN)
     store.close()
     async with serving(store.path, daemon_of(store, agent(1, project))) as serve:
         before = dump(store.path)
         for era in ERAS:
-            for name in await listed(serve, era):
+            for name, tool in (await listed(serve, era)).items():
+                if not tool["annotations"]["readOnlyHint"]:
+                    continue
                 for arguments in ({}, {"project": project}, {"project": "x"}, {"bad": 1}):
                     await serve.call(name, arguments, era=era)
             await serve.rpc("resources/read", {"uri": HASHED_URI}, era=era)

@@ -121,3 +121,20 @@ def test_a_directory_at_the_path_is_an_error(tmp_path: Path) -> None:
         door.open()
     with pytest.raises(StoreError, match="cannot be read"):
         door.store()
+
+
+def test_eyes_that_are_fresh_leave_the_locks_of_other_connections(door: StoreDoor) -> None:
+    """A close of the file would end them, and the next process could drop the log in use."""
+    door.open()
+    other = open_store(door.path)
+    log = door.path.with_name(f"{door.path.name}-wal")
+    door.check()
+    door.distrust()
+    script = (
+        "import sqlite3, sys; found = sqlite3.connect(sys.argv[1]);"
+        " found.execute('SELECT * FROM tasks').fetchall(); found.close()"
+    )
+    subprocess.run([sys.executable, "-c", script, str(door.path)], check=True)
+    assert log.exists()
+    other.close()
+    door.close()
