@@ -12,6 +12,7 @@ from e2e.codex.conftest import PLUGIN, install
 from e2e.codex.responses import Responses, calls, runs, says
 from e2e.harness import World
 from e2e.test_surfaces import steady
+from kasmos_plugin.coordination.operations import OPERATIONS
 from kasmos_plugin.serve import tools
 from kasmos_plugin.widget.document import widget_hash
 
@@ -33,10 +34,10 @@ def called(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [item for item in items if item["type"] == "mcp_tool_call"]
 
 
-def test_the_model_gets_two_tools_and_not_that_of_the_widget(watching: Codex) -> None:
+def test_the_model_gets_every_tool_but_that_of_the_widget(watching: Codex) -> None:
     with Responses(says("Done.")) as model:
         turn(watching, *model.options())
-    assert model.tools(OURS) == {tools.OPEN_MONITOR, tools.LIVE_STATUS}
+    assert model.tools(OURS) == {tools.OPEN_MONITOR, tools.LIVE_STATUS, *OPERATIONS}
     assert tools.REFRESH_MONITOR not in json.dumps(model.bodies)
 
 
@@ -102,7 +103,8 @@ def test_a_model_of_codex_reads_when_to_call_and_finds_the_tools_in_a_script(
     assert f"\n- {OURS}: {tools.INSTRUCTIONS.splitlines()[0]}\n" in model.told()
     answered = model.answered()
     assert isinstance(answered, list)
-    assert answered[-1]["text"] == f"{OURS}__{tools.LIVE_STATUS},{OURS}__{tools.OPEN_MONITOR}"
+    names = sorted([tools.LIVE_STATUS, tools.OPEN_MONITOR, *OPERATIONS])
+    assert answered[-1]["text"] == ",".join(f"{OURS}__{name}" for name in names)
 
 
 @pytest.mark.parametrize("name", ["coordinate-kasmos", "monitor-kasmos-task"])

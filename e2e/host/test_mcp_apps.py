@@ -7,8 +7,15 @@ from playwright.sync_api import expect
 
 from e2e.harness import until
 from e2e.host.conftest import HostPage
+from kasmos_plugin.coordination.operations import OPERATIONS
 
 SCOPE = {"project": "alpha", "task": "plan"}
+CALL = """(root, { name, id }) => new Promise((resolve) => {
+  window.addEventListener("message", ({ data }) => { if (data?.id === id) resolve(data); });
+  const params = { name, arguments: {} };
+  window.parent.postMessage({ jsonrpc: "2.0", id, method: "tools/call", params }, "*");
+})"""
+"""Calls a tool as a view does, past the widget's own code."""
 
 
 def test_it_shows_the_monitor_and_calls_nothing_but_refresh(host: HostPage) -> None:
@@ -200,3 +207,19 @@ def calls(host: HostPage) -> int:
     """Return how many tool calls the view has sent."""
     sent = host.wire()["messages"]
     return sum(message.get("method") == "tools/call" for message in sent)
+
+
+def test_a_view_can_call_no_tool_but_the_monitor_s(host: HostPage) -> None:
+    """Every tool that serve lists, called by the view itself; the host passes on what it may."""
+    view = host.open(input=SCOPE)
+    expect(view.locator(".fresh")).to_have_text("live")
+    for_views = {"open_monitor", "live_status", "refresh_monitor"}
+    root = view.locator("html")
+    answers = {
+        name: root.evaluate(CALL, {"name": name, "id": f"test-{name}"})
+        for name in [*for_views, *OPERATIONS]
+    }
+    assert {name for name, answer in answers.items() if "result" in answer} == for_views
+    for name in OPERATIONS:
+        assert answers[name]["error"]["message"].endswith(f"{name} is for the model alone")
+    assert {name for name, _ in host.servers.calls} == for_views

@@ -4,7 +4,12 @@
  */
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import type { CallToolResult } from "@modelcontextprotocol/client";
-import { AppBridge, getToolUiResourceUri, PostMessageTransport } from "@modelcontextprotocol/ext-apps/app-bridge";
+import {
+  AppBridge,
+  getToolUiResourceUri,
+  isToolVisibilityModelOnly,
+  PostMessageTransport,
+} from "@modelcontextprotocol/ext-apps/app-bridge";
 import type { McpUiDisplayMode, McpUiHostContext } from "@modelcontextprotocol/ext-apps/app-bridge";
 import { isRecord } from "../src/contract/parse";
 
@@ -145,6 +150,12 @@ class Pane {
     if (!contentWindow) throw new Error("the frame has no window");
     await bridge.connect(new PostMessageTransport(contentWindow, contentWindow));
     // Connecting passes calls on to the server, so what they do otherwise is said after it.
+    const { tools } = await this.#client.listTools();
+    const hidden = new Set(tools.filter(isToolVisibilityModelOnly).map(({ name }) => name));
+    bridge.oncalltool = (params) => {
+      if (hidden.has(params.name)) return Promise.reject(new Error(`${params.name} is for the model alone`));
+      return this.#client.callTool(params);
+    };
     if (isDenying) bridge.oncalltool = () => Promise.reject(new Error("denied"));
     if (isHanging) bridge.oncalltool = () => new Promise(() => undefined);
     return bridge;
