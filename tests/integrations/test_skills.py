@@ -15,8 +15,10 @@ from pydantic import BaseModel
 
 from kasmos_plugin.cli.app import kas
 from kasmos_plugin.contract import agent, event, live_status, task
+from kasmos_plugin.contract.approval import Step
 from kasmos_plugin.contract.live_status import LiveStatus
-from kasmos_plugin.errors import Exit
+from kasmos_plugin.coordination.operations import OPERATIONS
+from kasmos_plugin.errors import Exit, KasmosError
 from kasmos_plugin.ports import MCP_PORT
 from kasmos_plugin.rules.plan import parse_plan
 from kasmos_plugin.serve import tools
@@ -66,10 +68,37 @@ def words_of_the_contract() -> Iterator[str]:
                 yield from get_args(value)
 
 
+LATER = {"wave_start", "agent_resume"}
+"""Operations that a coordinator finds in the list of tools, and needs no word about."""
+
 LITERALS = {f"http://127.0.0.1:{MCP_PORT}{MCP_PATH}"}
 """Spans that are no name of ours: the address that the plugin tells Codex."""
 
-WORDS = {*TOOLS, *ARGUMENTS, *fields_of(LiveStatus), *words_of_the_contract()}
+
+def words_of_operations() -> Iterator[str]:
+    """Yield the operations, their arguments and values, what they answer, and how they fail."""
+    for name, operation in OPERATIONS.items():
+        yield name
+        for argument, told in operation.arguments.schema_of_input()["properties"].items():
+            yield argument
+            yield from told.get("enum", ())
+    yield from Step
+    # Of the answer of task_show, beside what it shares with the snapshot.
+    yield "approvals"
+    pending: list[type[KasmosError]] = [KasmosError]
+    while pending:
+        family = pending.pop()
+        yield family.code
+        pending.extend(family.__subclasses__())
+
+
+WORDS = {
+    *TOOLS,
+    *ARGUMENTS,
+    *fields_of(LiveStatus),
+    *words_of_the_contract(),
+    *words_of_operations(),
+}
 
 
 def problem_of_command(words: list[str]) -> str:
@@ -238,7 +267,7 @@ def test_coordination_names_project_and_task_in_every_command_that_takes_them() 
         for words in given
         if any("--project" in one.opts for one in COMMANDS[words[0], words[1]].params)
     ]
-    assert len(takes_project) >= 10
+    assert takes_project
     assert [words for words in takes_project if "--project" not in words] == []
 
 
@@ -251,6 +280,18 @@ def test_the_gate_covers_what_starts_and_what_cannot_be_undone() -> None:
     asked = section.partition("Say what would happen")[0]
     assert {"implement_start", "advance_wave", "cancel", "start_over"} <= set(_CODE.findall(asked))
     assert {"a merge", "a push"} <= set(re.findall(r"a \w+", asked))
+    assert {*Step} <= set(_CODE.findall(section))
+
+
+def test_coordination_uses_every_operation_for_an_agent_to_call() -> None:
+    """What has a tool is done with it; each tool is named, so that none is forgotten."""
+    text = COORDINATE.read_text("utf-8")
+    assert set(OPERATIONS) - set(_CODE.findall(text)) == set(LATER)
+    changed = {" ".join(words[:2]) for words in commands_of(text) if words}
+    assert changed <= {
+        *("task approve", "task transition"),  # For the person.
+        *("agent run", "agent dismiss", "daemon start", "daemon stop", "serve"),  # Without a tool.
+    }
 
 
 def test_watching_uses_the_reading_tools_and_no_command() -> None:
