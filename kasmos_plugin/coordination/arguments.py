@@ -41,8 +41,6 @@ TransitionName = Literal[
 ]
 """Every lifecycle event but those for a person."""
 
-Role = Literal["coder", "planner", "reviewer", "fixer", "verifier"]
-
 _Name = StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_NAME)
 _Text = StringConstraints(min_length=1, max_length=MAX_TEXT, pattern=r"\S")
 
@@ -219,29 +217,11 @@ class Block(OneTask):
     reason: Annotated[str, _Text, Field(description="The question that a person has to answer.")]
 
 
-class NewAgent(OneTask):
-    """An agent to start."""
-
-    role: Annotated[Role, Field(description="What it is; its command stands in the config.")]
-    number: Annotated[
-        int, Field(ge=0, le=10_000, description="The subtask's number in the whole plan.")
-    ] = 0
-    prompt: Annotated[
-        str, Field(max_length=MAX_TEXT, description="What it is told. Left out: the subtask.")
-    ] = ""
-
-
 class OneAgent(Arguments):
     """The agent meant."""
 
     project: Project
     agent: AgentId
-
-
-class Message(OneAgent):
-    """Text for an agent."""
-
-    text: Annotated[str, _Text, Field(description="What is typed into the agent.")]
 
 
 def _problem(name: str, kind: str, message: str, model: type[Arguments]) -> str:

@@ -25,8 +25,6 @@ from kasmos_plugin.facts import WHY_ABSENT
 from kasmos_plugin.rules.text import basename, clean
 from kasmos_plugin.store import Store
 
-STARTS_WITHIN_S = 60.0
-"""How long the daemon may take to make a worktree and start the agents of a wave."""
 ANSWERS_WITHIN_S = 5.0
 
 _PLACE = re.compile(r"'(/[^'\n]+)'")
@@ -90,14 +88,7 @@ class Desk:
         self._require_same_store(reply.store_id)
         return reply
 
-    def order(
-        self,
-        target: str,
-        reply: type[_Reply],
-        *,
-        body: bytes = b"",
-        within_s: float = ANSWERS_WITHIN_S,
-    ) -> _Reply:
+    def order(self, target: str, reply: type[_Reply]) -> _Reply:
         """Have the daemon of this very store do something, and return its answer.
 
         Raises:
@@ -105,13 +96,11 @@ class Desk:
             KasmosError: what the daemon refused.
         """
         self._require_same_store(self.status().store_id)
-        return self._read(reply, self._call("POST", target, body=body, within_s=within_s))
+        return self._read(reply, self._call("POST", target))
 
-    def _call(
-        self, method: str, target: str, *, body: bytes = b"", within_s: float = ANSWERS_WITHIN_S
-    ) -> bytes:
+    def _call(self, method: str, target: str) -> bytes:
         try:
-            return self.ask(self.socket, method, target, body=body, timeout_s=within_s)
+            return self.ask(self.socket, method, target, timeout_s=ANSWERS_WITHIN_S)
         except Unreachable as error:
             raise self._absent(error) from error
         except KasmosError as error:

@@ -50,7 +50,7 @@ _READ = Effects(is_read_only=True, is_idempotent=True)
 _ONCE = Effects(is_idempotent=True)
 _AGAIN = Effects()
 _REPLACES = Effects(is_destructive=True, is_idempotent=True)
-_SETS_TO_WORK = Effects(is_open_world=True)
+
 
 _ALL = (
     Operation(
@@ -186,35 +186,6 @@ _ALL = (
         arguments=given.OneTask,
         run=writes.task_unblock,
         effects=_ONCE,
-    ),
-    Operation(
-        name="wave_start",
-        title="Start a wave",
-        description="Have the daemon start one agent for each pending subtask of the active wave."
-        " A wave that waits needs a person's approval of advance_wave.",
-        arguments=given.OneTask,
-        run=agents.wave_start,
-        effects=_SETS_TO_WORK,
-        asks_daemon=True,
-    ),
-    Operation(
-        name="agent_start",
-        title="Start an agent",
-        description="Have the daemon start one agent for a task, with the command of its role."
-        " A coder needs a person's approval of agent_start.",
-        arguments=given.NewAgent,
-        run=agents.agent_start,
-        effects=_SETS_TO_WORK,
-        asks_daemon=True,
-    ),
-    Operation(
-        name="agent_send",
-        title="Send text to an agent",
-        description="Type text into a running agent. It needs a person's approval of agent_send.",
-        arguments=given.Message,
-        run=agents.agent_send,
-        effects=_SETS_TO_WORK,
-        asks_daemon=True,
     ),
     Operation(
         name="agent_pause",

@@ -26,8 +26,8 @@ WIDGET_URI = "ui://widget/kasmos-monitor"
 
 INSTRUCTIONS = (
     "Call open_monitor when the user asks what coding agents are doing, how far tasks are, what is"
-    " blocked or waits for a person. To coordinate work, use task_create, task_transition,"
-    " wave_start and the other task_ and agent_ tools.\n"
+    " blocked or waits for a person. To coordinate work, use task_create, task_transition"
+    " and the other task_ and agent_ tools.\n"
     "live_status answers what open_monitor does in a smaller form: pass include and focus for more."
     " Both change nothing. When a result names several projects, call again"
     " with one of them. A note in a result says what could not be seen; agents that"

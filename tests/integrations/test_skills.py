@@ -68,7 +68,7 @@ def words_of_the_contract() -> Iterator[str]:
                 yield from get_args(value)
 
 
-LATER = {"wave_start", "agent_resume"}
+LATER = {"agent_resume"}
 """Operations that a coordinator finds in the list of tools, and needs no word about."""
 
 LITERALS = {f"http://127.0.0.1:{MCP_PORT}{MCP_PATH}"}

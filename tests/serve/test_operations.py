@@ -46,9 +46,6 @@ WRITING = {
     "agent_resume",
     "agent_stop",
     "task_delete",
-    "wave_start",
-    "agent_start",
-    "agent_send",
 }
 
 
@@ -116,14 +113,8 @@ def test_effects_are_told_as_they_are() -> None:
         return {one.name for one in OPERATIONS.values() if getattr(one.effects, name)}
 
     assert which("is_destructive") == {"task_update_plan", "agent_stop", "task_delete"}
-    assert which("is_open_world") == {"wave_start", "agent_start", "agent_send"}
-    assert WRITING - which("is_idempotent") == {
-        "task_transition",
-        "task_block",
-        "wave_start",
-        "agent_start",
-        "agent_send",
-    }
+    assert which("is_open_world") == set()
+    assert WRITING - which("is_idempotent") == {"task_transition", "task_block"}
 
 
 @each_operation
