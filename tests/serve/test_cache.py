@@ -67,6 +67,32 @@ async def test_facts_are_gathered_once_a_second_per_project_and_focus(clock: Clo
     assert second.status == assemble(facts("a"), EVERYTHING, now=clock())
 
 
+async def test_a_gathering_from_before_a_write_answers_nobody_who_asks_after_it(
+    clock: Clock,
+) -> None:
+    gathering, later = Gathering(), asyncio.Event()
+    cache = SnapshotCache(gathering, now=clock)
+    before = asyncio.create_task(cache.answer("a", "", EVERYTHING))
+    while len(gathering.asked) < 1:
+        await asyncio.sleep(0)
+    cache.forget()
+    first, gathering.gate = gathering.gate, later
+    after = asyncio.create_task(cache.answer("a", "", EVERYTHING))
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert len(gathering.asked) == 2
+    first.set()
+    await before
+    assert not after.done()
+    assert cache.kept("a", "", EVERYTHING) is None
+    later.set()
+    assert cache.kept("a", "", EVERYTHING) is None
+    assert await after is cache.kept("a", "", EVERYTHING)
+    assert gathering.asked == [("a", ""), ("a", "")]
+    cache.forget()
+    assert cache.kept("a", "", EVERYTHING) is None
+
+
 async def test_those_who_ask_together_wait_for_one_gathering(clock: Clock) -> None:
     gathering = Gathering()
     cache = SnapshotCache(gathering, now=clock)

@@ -190,20 +190,6 @@ async def test_a_gated_step_names_the_command_and_shows_at_the_next_poll(
         assert error_of(await serve.call("task_transition", step))["code"] == "illegal_event"
 
 
-async def test_a_poll_under_way_does_not_hide_a_write(store: Store, project: str) -> None:
-    """It read the store before the write; who asks after the write must not get its answer."""
-    async with serving(store.path) as serve:
-        old = asyncio.create_task(serve.call("live_status", {"project": project}))
-        await asyncio.sleep(0)
-        arguments = {"project": project, "task": "auth", "plan": PLAN}
-        await serve.call("task_create", arguments)
-        seen = await serve.call("live_status", {"project": project})
-        assert seen["structuredContent"]["lifecycle"]["ready"] == 1
-        await old
-        again = await serve.call("live_status", {"project": project})
-        assert again["structuredContent"]["lifecycle"]["ready"] == 1
-
-
 async def test_a_held_store_keeps_a_write_and_no_poll(store: Store, project: str) -> None:
     store.tasks.create(project, "auth", plan_text=PLAN)
     block = {"project": project, "task": "auth", "reason": "which API?"}
