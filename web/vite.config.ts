@@ -12,7 +12,9 @@ const INNER = new RegExp(
     "announcement asked ask canRetry canSend chooseMode chooseProject chooseTask copy dates",
     "environment fate folded followed holes insets isChosen isMissing isPolled isReady onEnd",
     "onFailure onSchedule onSnapshot openLink pane problem pushed reportHeight requestMode",
-    "retryAt situation strings takenAt texts update",
+    "cancel command fold found isOpen key label path why",
+    "modes retry scope section timeout until",
+    "looks retryAt situation sparks strings summary takenAt texts update element moment num spans",
   ]
     .join(" ")
     .replaceAll(" ", "|")})$`,
@@ -42,7 +44,7 @@ export default defineConfig(({ mode }) => {
         ecma: 2020,
         compress: {
           passes: 6,
-          hoist_funs: true,
+          inline: false,
           keep_fargs: false,
           pure_getters: true,
           unsafe: true,

@@ -15,7 +15,6 @@ import type { Acts } from "./views/acts";
 import { app } from "./views/app";
 import { render } from "./views/html";
 import { keepingFocus } from "./views/keeper";
-import { growOlder } from "./views/parts/text";
 
 const TICK_MS = 1000;
 
@@ -160,7 +159,7 @@ export function mount(root: HTMLElement, host: Host, clock: Clock): () => void {
       lastLooks = look;
       lastDrawn = state.snapshot;
       keepingFocus(root, () => render(app(frame, act, mode), root));
-    } else growOlder(root, frame.now);
+    }
     tellHost();
     tick();
   }

@@ -151,19 +151,27 @@ test("an unchanged snapshot changes nothing on the page (E5)", async () => {
   await pass(4000);
   seen.push(...observer.takeRecords());
   observer.disconnect();
-  expect([host.asked.length, seen.length]).toEqual([3, 0]);
+  // Ages and sparks go on; nothing else does.
+  const others = seen.filter(({ target }) => (target instanceof Element ? target : target.parentElement)?.closest("time, .c-last") == null);
+  expect([host.asked.length, others.length]).toEqual([3, 0]);
 });
 
-test("an unchanged snapshot is not drawn again, while its own age goes on", async () => {
+test("ages go on once a second without an answer, and not at all while hidden", async () => {
   await open();
   const drawn = vi.mocked(render).mockClear();
-  host.answer = () => JSON.stringify(fixture("agents_3"));
-  await pass(4000);
-  expect([host.asked.length, drawn.mock.calls.length]).toEqual([3, 0]);
   host.answer = () => new Promise(() => undefined);
+  const age = (): string | undefined => all(".events .age")[0]?.textContent.trim();
+  expect(age()).toBe("2s");
   await pass(8500);
-  expect(text(".fresh")).toBe("live · 8s");
+  expect([age(), text(".fresh")]).toEqual(["10s", "live · 8s"]);
+  expect(drawn.mock.calls.length).toBeLessThanOrEqual(9);
+  await host.set({ visibility: "hidden" });
+  drawn.mockClear();
+  await pass(60_000);
+  // What was under way is given up once.
+  expect(drawn.mock.calls.length).toBeLessThanOrEqual(1);
   host.answer = () => fixture("agents_3", { generated_at: "2099-01-01T00:00:00Z" });
+  await host.set({ visibility: "expanded" });
   await pass(8000);
   expect(text(".attention .age")).toMatch(/^\d+d$/);
 });

@@ -1,6 +1,6 @@
 /** What may be said of agents, and what may not. */
 import type { ActiveAgent, LiveStatus, Notice } from "../contract/live_status.gen";
-import { say } from "./say";
+import * as say from "./say";
 
 const WORDS = ["running", "ready", "loading", "quiet", "paused", "stale", "unknown"] as const;
 export type AgentWord = (typeof WORDS)[number];

@@ -3,11 +3,11 @@ import type { DisplayMode } from "../contract/host";
 import type { LiveStatus } from "../contract/live_status.gen";
 import type { Focus } from "./focus";
 import { focus } from "./focus";
+import { speak } from "./language";
 import type { Ask } from "./prompts";
 import type { Situation } from "./situation";
 import { situation } from "./situation";
 import type { Asked, State } from "./state";
-import { speak } from "./language";
 
 export interface Frame {
   readonly state: State;
@@ -22,7 +22,6 @@ export interface Frame {
   /** How a message fared; undefined while it can be sent (again). */
   readonly fate: (ask: Ask) => Asked | undefined;
 }
-
 
 /** A sent message may be sent again after this long. */
 const ASKED_MS = 30_000;
@@ -44,11 +43,11 @@ export function derive(state: State, now: number): Frame {
   };
 }
 
-/** Equal for two frames of one snapshot that show the same. */
-export function looks({ state, situation }: Frame, now: number): string {
+/** Equal for two frames of one snapshot that show the same; ages go on by the second. */
+export function looks({ state, situation, now: seen }: Frame, now: number): string {
   const { host, pane, scope, followed, announcement, folded, asked } = state;
   const recent = Object.values(asked).filter(({ at }) => now - at < ASKED_MS);
-  return JSON.stringify([situation, host, pane, scope, followed, announcement, [...folded], recent]);
+  return JSON.stringify([Math.floor(seen / 1000), situation, host, pane, scope, followed, announcement, [...folded], recent]);
 }
 
 /** The layout: what the host asked for, but the sidebar's where a full pane is narrow and tall. */

@@ -1,6 +1,5 @@
-/** Numbers, ages and dates as the person writes them. The language is set before each frame. */
+/** Counts, ages and dates as the person writes them. The language is set before each frame. */
 
-/** A moment written out. Making one costs as much as writing a hundred dates. */
 const DATE = { dateStyle: "medium", timeStyle: "medium" } as const;
 const UNITS = [
   ["day", 86_400],
@@ -10,53 +9,54 @@ const UNITS = [
 ] as const;
 
 interface Language {
-  readonly dates: Intl.DateTimeFormat;
-  readonly numbers: Intl.NumberFormat;
-  readonly units: readonly Intl.NumberFormat[];
+  readonly moment: Intl.DateTimeFormat;
+  readonly num: Intl.NumberFormat;
+  readonly spans: readonly Intl.NumberFormat[];
 }
 
 let spoken = "";
-let language = make(undefined, undefined);
+let language = make();
 
-/** Takes over the host's words for it; what this browser does not know counts as not said. */
+/** Takes over the host's words for it; each that this browser does not know counts as not said. */
 export function speak(locale: string | null, timeZone: string | null): void {
   const asked = JSON.stringify([locale, timeZone]);
   if (asked === spoken) return;
   spoken = asked;
-  const known = [[locale, timeZone], [locale], [null, timeZone]].find(canSpeak) ?? [];
-  language = make(known[0] ?? undefined, known[1] ?? undefined);
+  // Making one costs as much as writing a hundred dates.
+  language = make(usable((locales) => make(locales), locale), usable((zone) => make(undefined, zone), timeZone));
 }
 
-function canSpeak([locale, timeZone]: readonly (string | null | undefined)[]): boolean {
+function usable(make: (given: string) => unknown, given: string | null): string | undefined {
   try {
-    make(locale ?? undefined, timeZone ?? undefined);
-    return true;
+    make(given ?? "");
+    return given ?? undefined;
   } catch {
-    return false;
+    return undefined;
   }
 }
 
-function make(locale: string | undefined, timeZone: string | undefined): Language {
+function make(locale?: string, timeZone?: string): Language {
   return {
-    dates: new Intl.DateTimeFormat(locale, timeZone ? { ...DATE, timeZone } : DATE),
-    numbers: new Intl.NumberFormat(locale),
-    units: UNITS.map(([unit]) => new Intl.NumberFormat(locale, { style: "unit", unit, unitDisplay: "narrow" })),
+    moment: new Intl.DateTimeFormat(locale, { ...DATE, ...(timeZone && { timeZone }) }),
+    num: new Intl.NumberFormat(locale),
+    spans: UNITS.map(
+      ([unit]) => new Intl.NumberFormat(locale, { style: "unit", unit, unitDisplay: "narrow", useGrouping: false }),
+    ),
   };
 }
 
 export function num(count: number): string {
-  return language.numbers.format(count);
+  return language.num.format(count);
 }
 
 /** `12s`, `4m`, `2h`, `3d`; empty for less than a second, and for what lies in the future. */
 export function span(ms: number): string {
-  const seconds = Math.floor(Math.max(ms, 0) / 1000);
+  const seconds = Math.floor(ms / 1000);
   const index = UNITS.findIndex(([, size]) => seconds >= size);
-  const size = UNITS[index]?.[1] ?? 1;
-  return language.units[index]?.format(Math.floor(seconds / size)) ?? "";
+  return language.spans[index]?.format(Math.floor(seconds / (UNITS[index]?.[1] ?? 1))) ?? "";
 }
 
 /** Date and time of a moment, in milliseconds since 1970. */
 export function moment(at: number): string {
-  return language.dates.format(at);
+  return language.moment.format(at);
 }

@@ -3,7 +3,7 @@
  * gate; none of them changes anything by itself.
  */
 import type { AttentionItem } from "../contract/live_status.gen";
-import { say } from "./say";
+import * as say from "./say";
 import { kindWords } from "./words";
 
 const LIMIT = 300;

@@ -2,7 +2,7 @@
 import type { Scope } from "../contract/host";
 import type { AttentionItem, LiveStatus, TaskSummary } from "../contract/live_status.gen";
 import type { Action, State } from "./state";
-import { say } from "./say";
+import * as say from "./say";
 import { looked } from "./sparks";
 import { attentionKey, kindWords } from "./words";
 

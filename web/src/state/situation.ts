@@ -4,7 +4,7 @@ import { areAgentsKnown, isUnseen } from "./agents";
 import { TIMEOUT_MS } from "./state";
 import type { Problem, State } from "./state";
 import { span } from "./language";
-import { say } from "./say";
+import * as say from "./say";
 import { joined } from "./words";
 
 export type SituationKind =

@@ -1,7 +1,7 @@
 /** The sentences, ages and keys that more than one view uses. */
 import type { AttentionItem, LiveStatus, TaskSummary } from "../contract/live_status.gen";
 import { span } from "./language";
-import { say } from "./say";
+import * as say from "./say";
 
 /** The kind in words; one of a later version is shown as it is called. */
 export function kindWords(kind: string): string {
@@ -17,11 +17,11 @@ export function kindWords(kind: string): string {
   }
 }
 
-/** Why somebody waits; of a wave that is done, which one. */
+/** Why somebody waits; between two waves, which one is done. */
 export function attentionWords({ kind, task, detail }: AttentionItem, { tasks }: LiveStatus): string {
   const found = tasks?.find(({ filename }) => filename === task);
   const isDone = kind === "needs_decision" && !detail && found?.phase === "wave_waiting";
-  return isDone && found.active_wave ? say.waveDone(found.active_wave) : kindWords(kind);
+  return kindWords(kind) + (isDone && found.active_wave ? `: ${say.waveDone(found.active_wave)}` : "");
 }
 
 /** How long before `now` something was; both are timestamps of the same clock, the server's. */

@@ -1,7 +1,7 @@
 /** The whole of the monitor for one frame: the chosen view and the live region. */
 import type { DisplayMode } from "../contract/host";
 import type { Frame } from "../state/derive";
-import { say } from "../state/say";
+import * as say from "../state/say";
 import type { Acts } from "./acts";
 import { fullscreen } from "./fullscreen";
 import { html } from "./html";

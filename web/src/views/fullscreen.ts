@@ -2,7 +2,7 @@
 import { agentsLine, waitingTotal } from "../state/agents";
 import type { Frame } from "../state/derive";
 import { num } from "../state/language";
-import { say } from "../state/say";
+import * as say from "../state/say";
 import { joined } from "../state/words";
 import type { Acts } from "./acts";
 import { html, nothing } from "./html";

@@ -1,7 +1,7 @@
 /** The pane inside a conversation: what waits, where everything is, and one task's progress. */
 import { agentsLine, areAgentsKnown } from "../state/agents";
 import type { Frame } from "../state/derive";
-import { say } from "../state/say";
+import * as say from "../state/say";
 import type { Acts } from "./acts";
 import { html, nothing } from "./html";
 import type { Template } from "./html";

@@ -2,7 +2,7 @@
 import type { TaskSummary } from "../contract/live_status.gen";
 import { areAgentsKnown, runningLine, waitingTotal } from "../state/agents";
 import type { Frame } from "../state/derive";
-import { say } from "../state/say";
+import * as say from "../state/say";
 import { attentionWords, waveWords } from "../state/words";
 import type { Acts } from "./acts";
 import { html, nothing } from "./html";
@@ -51,7 +51,7 @@ function headline({ status, situation, now }: Frame): Template {
     const title = `${first.task || say.someAgent} ${attentionWords(first, status)}`;
     return html`<span class="what strong is-wait" title=${title}>${mark("wait")}<span>${say.waiting(waiting)}<span class="wide"> ${say.forYou}</span></span>${when(first.since, now)}</span>`;
   }
-  if (situation.kind === "nothing_here") return html`<span class="what strong">${mark("pending")}<span>${say.nothingHere}</span></span>`;
+  if (situation.kind === "nothing_here") return html`<span class="what strong">${situationMark(situation.kind)}<span>${say.nothingHere}</span></span>`;
   if (!areAgentsKnown(status)) return html`<span class="what strong">${mark("unknown")}<span>${say.nothingStored}</span></span>`;
   if (status.active_agents.some(({ stage, active }) => active && stage !== "ready")) {
     return html`<span class="what strong is-run">${mark("run")}<span>${say.allMoving}</span></span>`;

@@ -4,7 +4,7 @@ import type { AgentWord } from "../../state/agents";
 import { agentKey, agentTitle, agentWord, areAgentsKnown } from "../../state/agents";
 import type { Frame } from "../../state/derive";
 import { num } from "../../state/language";
-import { say } from "../../state/say";
+import * as say from "../../state/say";
 import { joined, keyed, place } from "../../state/words";
 import { html, nothing, repeat } from "../html";
 import type { Template } from "../html";

@@ -1,7 +1,7 @@
 /** A button that sends a follow-up message, and what became of it. */
 import type { Frame } from "../../state/derive";
 import type { Ask } from "../../state/prompts";
-import { say } from "../../state/say";
+import * as say from "../../state/say";
 import type { Acts } from "../acts";
 import { html, nothing } from "../html";
 import type { Template } from "../html";

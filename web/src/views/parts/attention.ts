@@ -3,7 +3,7 @@ import type { LiveStatus } from "../../contract/live_status.gen";
 import { areAgentsKnown } from "../../state/agents";
 import type { Frame } from "../../state/derive";
 import { lookAt } from "../../state/prompts";
-import { say } from "../../state/say";
+import * as say from "../../state/say";
 import { attentionKey, attentionWords, keyed } from "../../state/words";
 import type { Acts } from "../acts";
 import { html, nothing, repeat } from "../html";

@@ -1,6 +1,6 @@
 /** The event stream, newest first. */
 import type { EventItem, LiveStatus } from "../../contract/live_status.gen";
-import { say } from "../../state/say";
+import * as say from "../../state/say";
 import { joined, keyed, place } from "../../state/words";
 import { html, nothing, repeat } from "../html";
 import type { Template } from "../html";

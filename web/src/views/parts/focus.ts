@@ -3,7 +3,7 @@ import type { FocusSubtask, FocusWave, SubtaskStatus, TaskFocus } from "../../co
 import type { Frame } from "../../state/derive";
 import type { Focus } from "../../state/focus";
 import { num } from "../../state/language";
-import { say } from "../../state/say";
+import * as say from "../../state/say";
 import { joined, waveWords } from "../../state/words";
 import type { Acts } from "../acts";
 import { html, nothing, repeat } from "../html";
@@ -88,7 +88,7 @@ function waveRow(wave: FocusWave): Template {
   return html`<li data-key=${wave.wave} class=${wave.active ? "is-active" : ""}>
     <p class="wave">${mark(wave.active && !isDone ? "run" : isDone ? "done" : "pending")}<span class="strong">${say.wave(wave.wave)}</span>
       ${wave.title ? name(wave.title) : nothing}
-      <span class="steps" aria-hidden="true">${wave.tasks.map(({ status }) => mark(MARKS[status]))}</span><span class="count">${joined(" · ", say.ratio(done, wave.tasks.length), wave.active ? say.activeWave : "")}</span></p>
+      <span class="steps">${wave.tasks.map(({ status }) => mark(MARKS[status]))}<span class="count">${joined(" · ", say.ratio(done, wave.tasks.length), wave.active ? say.activeWave : "")}</span></span></p>
     <ol class="subtasks">${repeat(wave.tasks, ({ number }) => number, subtask)}</ol>
   </li>`;
 }

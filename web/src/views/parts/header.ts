@@ -2,7 +2,7 @@
 import { isUnseen } from "../../state/agents";
 import type { Frame } from "../../state/derive";
 import { moment } from "../../state/language";
-import { say } from "../../state/say";
+import * as say from "../../state/say";
 import type { SituationKind } from "../../state/situation";
 import type { Acts } from "../acts";
 import { html, nothing } from "../html";
@@ -15,15 +15,15 @@ import { name } from "./text";
 const MARKS: Readonly<Record<SituationKind, Mark>> = {
   loading: "load",
   live: "run",
-  opened: "load",
+  opened: "quiet",
   store_only: "unknown",
-  stale: "unknown",
-  offline: "broken",
-  incompatible: "broken",
+  stale: "old",
+  offline: "lost",
+  incompatible: "odd",
   store_error: "broken",
   choose_project: "wait",
   no_projects: "pending",
-  nothing_here: "run",
+  nothing_here: "new",
 };
 
 export function situationMark(kind: SituationKind): Template {
@@ -31,12 +31,12 @@ export function situationMark(kind: SituationKind): Template {
 }
 
 export function header(frame: Frame, act: Acts): Template {
-  const { situation, status, state, now } = frame;
+  const { situation, status, state } = frame;
   const projects = status?.projects ?? [];
   const project = status?.project ?? state.scope.project ?? "";
   return html`<header>
     <h1>${projects.length > 1 ? projectSelect(projects, project, act) : name(project || "kasmos")}</h1>
-    <span class="fresh is-${situation.kind}" title=${status ? moment(now) : ""}>${situationMark(situation.kind)}<span>${situation.label}</span></span>
+    <span class="fresh is-${situation.kind}" title=${status ? moment(Date.parse(status.generated_at)) : ""}>${situationMark(situation.kind)}<span>${situation.label}</span></span>
     ${modeButtons(frame, act)}
   </header>`;
 }

@@ -1,7 +1,7 @@
 /** How many tasks stand where. */
 import type { LifecycleCounts } from "../../contract/live_status.gen";
 import { num } from "../../state/language";
-import { say } from "../../state/say";
+import * as say from "../../state/say";
 import { html } from "../html";
 import type { Template } from "../html";
 

@@ -12,7 +12,11 @@ export type Mark =
   | "done"
   | "broken"
   | "unknown"
-  | "pending";
+  | "pending"
+  | "old"
+  | "lost"
+  | "odd"
+  | "new";
 
 const CIRCLE = "M6 1.75a4.25 4.25 0 1 1 0 8.5 4.25 4.25 0 0 1 0-8.5z";
 const TRIANGLE = "M6 1.2 11.2 10.6H.8z";
@@ -26,6 +30,10 @@ const PATHS: Readonly<Record<Mark, string>> = {
   done: "M1.8 6.4 4.7 9.4 10.2 2.8",
   broken: "M2 2h8v8H2z",
   unknown: CIRCLE,
+  old: `${CIRCLE}M6 3.5V6l2 1.5`,
+  lost: "M2 2l8 8M10 2l-8 8",
+  odd: "M1.5 4h9M1.5 8h9M8 1.5l-4 9",
+  new: "M6 1.5v9M1.5 6h9",
   pending: "M6 4.4a1.6 1.6 0 1 1 0 3.2 1.6 1.6 0 0 1 0-3.2z",
 };
 

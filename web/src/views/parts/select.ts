@@ -1,7 +1,7 @@
 /** The two selectors. Options hold names as text. */
 import type { LiveStatus } from "../../contract/live_status.gen";
 import type { Focus } from "../../state/focus";
-import { say } from "../../state/say";
+import * as say from "../../state/say";
 import type { Acts } from "../acts";
 import { html, nothing, repeat } from "../html";
 import type { Template } from "../html";

@@ -1,7 +1,7 @@
 /** The tasks in active statuses; choosing one brings it into focus. */
 import type { LiveStatus, TaskSummary } from "../../contract/live_status.gen";
 import type { Focus } from "../../state/focus";
-import { say } from "../../state/say";
+import * as say from "../../state/say";
 import { joined, waveWords } from "../../state/words";
 import type { Acts } from "../acts";
 import { html, nothing, repeat } from "../html";

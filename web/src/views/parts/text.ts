@@ -1,6 +1,6 @@
 /** Names, times and progress: the small pieces of every row. */
 import { moment } from "../../state/language";
-import { say } from "../../state/say";
+import * as say from "../../state/say";
 import { age } from "../../state/words";
 import { html, nothing } from "../html";
 import type { Piece, Template } from "../html";
@@ -23,15 +23,6 @@ export function when(at: string | undefined, now: number): Piece {
   if (!at) return nothing;
   const exact = moment(Math.min(Date.parse(at), now));
   return html`<time datetime=${at} title=${exact}>${age(at, now)}</time>`;
-}
-
-/** Lets the ages below `root` go on, where nothing else has changed. */
-export function growOlder(root: Element, now: number): void {
-  for (const time of root.querySelectorAll("time")) {
-    const words = age(time.dateTime, now);
-    // The one text in it is the template's too, and stays that.
-    for (const text of time.childNodes) if (text.nodeValue !== words && text instanceof Text) text.data = words;
-  }
 }
 
 /** Done of total, as dots while they can be counted, else as a bar, and always as a number. */
