@@ -109,7 +109,11 @@ def test_every_relative_link_resolves(page: Path) -> None:
             continue
         name, _, fragment = target.partition("#")
         path = (page.parent / name) if name else page
-        headings = _HEADING.findall(path.read_text("utf-8")) if path.is_file() else []
+        headings = (
+            _HEADING.findall(path.read_text("utf-8"))
+            if path.suffix == ".md" and path.is_file()
+            else []
+        )
         if not path.exists() or (fragment and fragment not in map(anchor, headings)):
             broken.append(target)
     assert broken == []
