@@ -1,10 +1,19 @@
 """The arguments of every operation: strict models, and the JSON schemas made of them."""
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import (
+    AwareDatetime,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+)
 
 from kasmos_plugin.contract.approval import Step
 from kasmos_plugin.contract.task import LifecycleEvent, SubtaskStatus, TaskStatus
@@ -41,7 +50,9 @@ TransitionName = Literal[
 ]
 """Every lifecycle event but those for a person."""
 
-_Name = StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_NAME)
+_MOMENT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ]")
+
+_Name = StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_NAME, pattern=r"\S")
 _Text = StringConstraints(min_length=1, max_length=MAX_TEXT, pattern=r"\S")
 
 AnyProject = Annotated[
@@ -60,6 +71,13 @@ Plan = Annotated[
         description="Markdown: **Goal:** text, then ## Wave N: title, with ### Task N: title in it."
     ),
 ]
+
+
+def _written_out(value: object) -> object:
+    """Refuse `0.5`, which would be read as seconds since 1970."""
+    if not isinstance(value, str) or not _MOMENT.match(value):
+        raise ValueError("a moment is written as 2026-01-31T12:00:00Z")
+    return value
 
 
 class Arguments(BaseModel):
@@ -150,7 +168,8 @@ class EventsAsked(Arguments):
     ] = ""
     kind: Annotated[str, Field(max_length=60, description="Only events of this kind.")] = ""
     since: Annotated[
-        AwareDatetime | None, Field(description="Only later ones: RFC 3339 with a time zone.")
+        Annotated[AwareDatetime, Field(strict=False), BeforeValidator(_written_out)] | None,
+        Field(description="Only later ones: RFC 3339 with a time zone."),
     ] = None
     limit: Limit = DEFAULT_LIST
 

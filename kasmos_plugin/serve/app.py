@@ -27,7 +27,8 @@ from kasmos_plugin.serve.guard import MAX_BODY_BYTES, Guard
 from kasmos_plugin.serve.health import health_handler
 from kasmos_plugin.serve.http import ASGIApp, router
 from kasmos_plugin.serve.listeners import BACKLOG, Listeners, listening
-from kasmos_plugin.serve.secret import preview_secret
+from kasmos_plugin.serve.rest import rest_app
+from kasmos_plugin.serve.secret import api_token, preview_secret
 from kasmos_plugin.serve.sources import Sources
 from kasmos_plugin.serve.store_door import StoreDoor
 from kasmos_plugin.store import utc_now
@@ -101,6 +102,7 @@ def build_apps(
     mcp_port: int,
     instance: str,
     secret: Callable[[], str] = preview_secret,
+    token: Callable[[], str] = api_token,
     monotonic: Callable[[], float] = time.monotonic,
 ) -> Apps:
     """Return the apps of both listeners over one store and one daemon.
@@ -125,7 +127,10 @@ def build_apps(
     page = bridge.page_handler(_render)
     return Apps(
         monitor=Guard(
-            router(bridge.routes(cache, page=page, health=health)),
+            router(
+                bridge.routes(cache, page=page, health=health),
+                rest_app(coordinator, cache, token=token),
+            ),
             port=monitor_port,
             null_origin_paths=frozenset({bridge.PREVIEW_PATH}),
             secret=secret,
@@ -168,6 +173,7 @@ async def _serve(settings: Settings, listeners: Listeners, ready: Callable[[Read
             instance=instance,
         )
         store_id = _open(door)
+        _make_token()
         async with apps.manager.run():
             with _stop_on_signals() as stop:
                 await _run_both(
@@ -188,6 +194,14 @@ def _open(door: StoreDoor) -> str:
     except KasmosError as error:
         logger.warning("%s Until it can be used, every answer says so.", error.message)
         return ""
+
+
+def _make_token() -> None:
+    """Make the token before the first script looks for it."""
+    try:
+        api_token()
+    except KasmosError as error:
+        logger.warning("%s Nothing can be changed over REST.", error.message)
 
 
 def _ready(settings: Settings, listeners: Listeners, store_id: str, instance: str) -> Ready:

@@ -88,11 +88,17 @@ async def read_body(receive: Receive, limit: int) -> bytes | None:
             return body
 
 
-def router(routes: Routes) -> ASGIApp:
-    """Return an app that serves `routes`; a HEAD is a GET without its body."""
+def router(routes: Routes, otherwise: ASGIApp | None = None) -> ASGIApp:
+    """Return an app that serves `routes`; a HEAD is a GET without its body.
+
+    `otherwise` gets what is in none of them.
+    """
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         handlers = routes.get(scope["path"])
+        if handlers is None and otherwise is not None:
+            await otherwise(scope, receive, send)
+            return
         if handlers is None:
             await send_reply(send, error_reply(404, "not_found", "There is nothing here."))
             return

@@ -1,6 +1,8 @@
-"""The secret that a page made by `kas monitor widget` shows to the bridge. Imports nothing heavy.
+"""Secrets of this user, kept in the state directory. Imports nothing heavy.
 
-It tells that page, whose origin is `null` as that of any sandboxed frame, from all others.
+One is shown to the bridge by a page that `kas monitor widget` made: it tells that page, whose
+origin is `null` as that of any sandboxed frame, from all others. The other is the token of scripts
+that change something over REST.
 """
 
 import contextlib
@@ -17,22 +19,37 @@ _LENGTH = 43
 
 
 def preview_secret(directory: Path | None = None) -> str:
-    """Return the secret in `directory` (the state directory), made when it is missing.
+    """Return the secret of pages in `directory` (the state directory), made when it is missing.
 
     One that others could have read is replaced, and pages made with it must be made anew.
 
     Raises:
         KasmosError: the directory cannot be written.
     """
+    return _secret("preview-secret", directory)
+
+
+def api_token(directory: Path | None = None) -> str:
+    """Return the token of REST in `directory` (the state directory), made when it is missing.
+
+    One that others could have read is replaced.
+
+    Raises:
+        KasmosError: the directory cannot be written.
+    """
+    return _secret("api-token", directory)
+
+
+def _secret(name: str, directory: Path | None) -> str:
     where = directory if directory is not None else paths.state_dir()
-    path = where / "preview-secret"
+    path = where / name
     try:
         where.mkdir(mode=0o700, parents=True, exist_ok=True)
         while (found := _read(path)) is None:
             _make(path)
     except OSError as error:
         raise KasmosError(
-            f"The preview's secret in '{where}' cannot be kept: {error.strerror}."
+            f"The file '{name}' in '{where}' cannot be kept: {error.strerror}."
         ) from error
     return found
 

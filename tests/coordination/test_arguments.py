@@ -65,3 +65,11 @@ def test_nothing_that_json_can_hold_is_more_than_a_bad_argument(
     else:
         return
     assert clean(said, 1_000) == said
+
+
+@pytest.mark.parametrize("since", ["0.5", "1700000000", "yesterday", "2026-01-31T12:00:00"])
+def test_a_moment_is_written_out_with_its_zone(since: str) -> None:
+    """A number would be read as seconds since 1970."""
+    with pytest.raises(BadArgument, match="since"):
+        EventsAsked.read({"since": since})
+    assert EventsAsked.read({"since": "2026-01-31T12:00:00Z"}).since is not None

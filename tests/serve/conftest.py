@@ -25,6 +25,7 @@ from kasmos_plugin.store import Store
 MONITOR_PORT = 7001
 MCP_PORT = 7002
 SECRET = "s" * 43
+TOKEN = "t" * 43
 ERAS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28")
 MODERN = "2026-07-28"
 
@@ -201,7 +202,7 @@ class Monotonic:
 
 @asynccontextmanager
 async def serving(
-    path: Path, link: FakeLink | None = None, *, socket: Path | None = None
+    path: Path, link: FakeLink | None = None, *, socket: Path | None = None, token: str = TOKEN
 ) -> AsyncIterator[Serving]:
     """Run both apps over the store at `path`; operations reach a daemon at `socket`."""
     door, monotonic = StoreDoor(path), Monotonic()
@@ -215,6 +216,7 @@ async def serving(
         mcp_port=MCP_PORT,
         instance="instance",
         secret=lambda: SECRET,
+        token=lambda: token,
         monotonic=monotonic,
     )
     async with apps.manager.run():
