@@ -28,7 +28,7 @@ _ERROR = {
     "additionalProperties": False,
 }
 
-_FAILURES = {
+FAILURES = {
     "400": "an argument cannot be used, or the project has to be named",
     "401": "the token is missing or another one",
     "403": "a page asked",
@@ -42,6 +42,7 @@ _FAILURES = {
     "500": "a fault of kasmos; its log says which",
     "503": "the store or the daemon cannot be used",
 }
+"""What every route may answer besides, by status."""
 _OF_CHANGES = ("401", "415")
 
 
@@ -127,7 +128,7 @@ def _responses(route: Route) -> dict[str, Any]:
             "description": words,
             "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}},
         }
-        for status, words in _FAILURES.items()
+        for status, words in FAILURES.items()
         if not (route.is_read_only and status in _OF_CHANGES)
     }
     done = {"description": route.operation.title, "content": good}
